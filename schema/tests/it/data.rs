@@ -1,0 +1,3 @@
+//! What the committed files must hold.
+
+mod counts;

@@ -1,0 +1,3 @@
+//! `data`: the committed files; `reading`: the library.
+
+mod data;

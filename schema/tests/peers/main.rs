@@ -1,0 +1,3 @@
+//! What needs the sources of the data, or nothing yet.
+
+fn main() {}
