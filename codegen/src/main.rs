@@ -1,1 +1,3 @@
+//! The command line of `msp-codegen`.
+
 fn main() {}

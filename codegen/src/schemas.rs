@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Document, Location};
+use crate::diagnostic::Diagnostic;
+use crate::document::{Document, Location, Node};
+use crate::pointer;
 
 /// Index into [`Schemas::documents`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +38,8 @@ pub struct Schemas {
     pub definitions: Vec<RawDefinition>,
     /// `(document, pointer)` of a reference target → definition.
     pub by_location: BTreeMap<(DocumentId, String), DefinitionId>,
+    /// Every `$ref` that was met: the document it stands in and its text, to the definition that it means.
+    pub references: BTreeMap<(DocumentId, String), DefinitionId>,
     /// Client requests of a bundle.
     pub methods: Vec<RawRow>,
     /// Notifications of a bundle, both directions.
@@ -61,6 +65,77 @@ pub struct Schemas {
     pub fingerprints: Vec<(String, String)>,
     /// SHA-256 over the bytes of every document, lower-case hex.
     pub digest: String,
+}
+
+impl Schemas {
+    /// The definition that the `$ref` with this text in this document means.
+    ///
+    /// The same text never means two things in one document: where embedded `$id`s would have it so, reading refuses the file.
+    ///
+    /// # Errors
+    /// `codegen/unresolved-ref` for a text that no schema of the document has as its `$ref`, or whose target was not found.
+    pub fn resolve(&self, document: DocumentId, reference: &str) -> Result<DefinitionId, Box<Diagnostic>> {
+        self.references.get(&(document, reference.to_owned())).copied().ok_or_else(|| {
+            let at = self.document(document).at("");
+            let message = format!("`$ref` names `{reference}`, which is not defined");
+            Box::new(Diagnostic::error("codegen/unresolved-ref", at, message))
+        })
+    }
+
+    /// The document with this id.
+    #[expect(clippy::indexing_slicing, reason = "ids are handed out by the value that they index")]
+    pub fn document(&self, document: DocumentId) -> &Document {
+        &self.documents[document.0]
+    }
+
+    /// The definition with this id.
+    #[expect(clippy::indexing_slicing, reason = "ids are handed out by the value that they index")]
+    pub fn definition(&self, definition: DefinitionId) -> &RawDefinition {
+        &self.definitions[definition.0]
+    }
+
+    /// The schema of a definition.
+    pub fn node(&self, definition: DefinitionId) -> &Node {
+        let definition = self.definition(definition);
+        // Reading makes a definition only of a place that exists.
+        self.document(definition.document).find(&definition.at.pointer).unwrap_or(&Node::Null)
+    }
+
+    /// The definitions with their ids, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (DefinitionId, &RawDefinition)> {
+        self.definitions.iter().enumerate().map(|(index, definition)| (DefinitionId(index), definition))
+    }
+
+    /// The key of a place in [`Schemas::gated`] and [`Schemas::texts`]: its pointer in the first document, and
+    /// `file#pointer` in the others.
+    pub fn key(&self, document: DocumentId, pointer: &str) -> String {
+        if document.0 == 0 { pointer.to_owned() } else { format!("{}#{pointer}", self.document(document).file) }
+    }
+
+    /// Whether the place exists on the experimental surface only. Takes the pointer of a definition, member or row.
+    pub fn is_gated(&self, document: DocumentId, pointer: &str) -> bool {
+        self.gated.contains(&self.key(document, pointer))
+    }
+
+    /// Whether the value of the enum at `pointer` exists on the experimental surface only.
+    pub fn is_value_gated(&self, document: DocumentId, pointer: &str, value: &str) -> bool {
+        self.gated.contains(&self.value_key(document, pointer, value))
+    }
+
+    /// The text that the bundle has no room for, of the place `pointer`.
+    pub fn text(&self, document: DocumentId, pointer: &str) -> Option<&str> {
+        self.texts.get(&self.key(document, pointer)).map(String::as_str)
+    }
+
+    /// The text of one value of the enum at `pointer`.
+    pub fn value_text(&self, document: DocumentId, pointer: &str, value: &str) -> Option<&str> {
+        self.texts.get(&self.value_key(document, pointer, value)).map(String::as_str)
+    }
+
+    /// The key of a value of the enum at `pointer`.
+    pub fn value_key(&self, document: DocumentId, pointer: &str, value: &str) -> String {
+        pointer::join(&pointer::join(&self.key(document, pointer), "enum"), value)
+    }
 }
 
 /// A schema with a name.

@@ -1,0 +1,3 @@
+//! Tests that need nothing but this repository. `input`: what reading makes of each kind of path.
+
+mod input;
