@@ -28,7 +28,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
 fn println_to_cargo(line: &str) {
     println!("cargo::{line}");
 }
@@ -41,7 +40,7 @@ fn is_old_bundle(file: &str) -> bool {
 fn walk(root: &Path, relative: &str, files: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(root.join(relative))? {
         let entry = entry?;
-        let name = entry.file_name().into_string().map_err(|name| format!("{} is not UTF-8", name.display()))?;
+        let name = entry.file_name().into_string().map_err(|name| format!("{name:?} is not UTF-8"))?;
         let path = format!("{relative}/{name}");
         if entry.file_type()?.is_dir() {
             walk(root, &path, files)?;
@@ -73,7 +72,7 @@ fn deflate(root: &Path, out: &Path, files: &[String]) -> Result<String, Box<dyn 
         let target = out.join(format!("{}.deflate", file.replace('/', "_")));
         fs::write(&target, packed)?;
         let target = target.to_str().ok_or("the output folder is not UTF-8")?;
-        writeln!(text, "    ({file:?}, {}, include_bytes!({target:?})),", bytes.len())?;
+        writeln!(text, "    ({file:?}, include_bytes!({target:?})),")?;
     }
     text.push_str("]\n");
     Ok(text)

@@ -36,7 +36,7 @@ impl Annotations {
     }
 
     /// The overlay of this crate, read once per process.
-    #[expect(clippy::expect_used, reason = "the text is embedded and a test reads it")]
+    #[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "the text is embedded and a test reads it")]
     pub fn published() -> &'static Self {
         static PUBLISHED: OnceLock<Annotations> = OnceLock::new();
         PUBLISHED.get_or_init(|| Self::parse(published::ANNOTATIONS).expect("the embedded overlay is whole"))

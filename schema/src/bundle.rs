@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 pub use self::read::{Manifest, locate};
-pub(crate) use self::read::{from_json, in_backticks, read_text};
+pub(crate) use self::read::{from_json, in_backticks, is_json, read_text};
 pub use self::rows::{Capabilities, ErrorRow, Reserved, Row};
 use crate::{SchemaError, pointer};
 

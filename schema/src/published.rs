@@ -32,14 +32,14 @@ pub const fn text(surface: Surface) -> &'static str {
 }
 
 /// A bundle, read once per process.
-#[expect(clippy::expect_used, reason = "the text is embedded and a test reads it")]
+#[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "the text is embedded and a test reads it")]
 pub fn bundle(surface: Surface) -> &'static Bundle {
     static BUNDLES: [OnceLock<Bundle>; 2] = [const { OnceLock::new() }; 2];
     BUNDLES[surface as usize].get_or_init(|| Bundle::parse(text(surface)).expect("the embedded bundle is whole"))
 }
 
 /// The manifest of a bundle.
-#[expect(clippy::expect_used, reason = "the text is embedded and a test reads it")]
+#[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "the text is embedded and a test reads it")]
 pub fn manifest(surface: Surface) -> Manifest {
     let text = match surface {
         Surface::Stable => STABLE_MANIFEST,

@@ -36,7 +36,7 @@ impl Revision {
 }
 
 /// All published revisions, oldest first; the last is the one of [`published`](crate::published).
-#[expect(clippy::expect_used, reason = "the text is embedded and a test reads it")]
+#[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "the text is embedded and a test reads it")]
 pub fn index() -> &'static [Revision] {
     #[derive(Deserialize)]
     struct Index {
@@ -82,22 +82,25 @@ mod embedded {
     use crate::bundle::Bundle;
     use crate::{SchemaError, Surface, published};
 
-    /// Path, length of the text in bytes, deflated text.
-    static BUNDLES: &[(&str, usize, &[u8])] = include!(concat!(env!("OUT_DIR"), "/revisions.rs"));
+    /// Path and deflated text.
+    static BUNDLES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/revisions.rs"));
 
     /// The text of a revision's bundle, the newest included. Takes about a millisecond for an older one.
     ///
     /// # Errors
     /// `UnknownRevision` for a version that is not in the index.
-    #[expect(clippy::expect_used, reason = "the build script made these bytes and a test reads them all")]
+    #[expect(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "the build script made these bytes and a test reads them all"
+    )]
     pub fn text(version: &str, surface: Surface) -> Result<String, SchemaError> {
         if version == published::HOST_VERSION {
             return Ok(published::text(surface).to_owned());
         }
         let path = format!("msp/revisions/{version}/{surface}/msp.schema.json");
-        let (_, length, packed) = BUNDLES.iter().find(|(name, ..)| *name == path).ok_or_else(|| unknown(version))?;
-        let bytes = miniz_oxide::inflate::decompress_to_vec_with_limit(packed, *length)
-            .expect("the build script deflated this text");
+        let (_, packed) = BUNDLES.iter().find(|(name, _)| *name == path).ok_or_else(|| unknown(version))?;
+        let bytes = miniz_oxide::inflate::decompress_to_vec(packed).expect("the build script deflated this text");
         Ok(String::from_utf8(bytes).expect("the file is JSON"))
     }
 

@@ -135,7 +135,7 @@ pub struct UpstreamCommit {
 }
 
 /// The schemas of this crate, read once per process.
-#[expect(clippy::expect_used, reason = "the files are embedded and a test reads them")]
+#[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "the files are embedded and a test reads them")]
 pub fn published() -> &'static SessionSchemas {
     static PUBLISHED: OnceLock<SessionSchemas> = OnceLock::new();
     PUBLISHED.get_or_init(|| {
@@ -170,7 +170,7 @@ impl SessionSchemas {
     }
 
     /// One schema with everything under `$defs`: the shared definitions by their names, each part of a function or
-    /// trigger by its [`part_name`], and every `$ref` rewritten to `#/$defs/…`.
+    /// trigger by its [`part_name`], every `$ref` rewritten to `#/$defs/…`, and the texts of `x-memberDescriptions` moved to their members.
     ///
     /// # Errors
     /// `NameTwice` where two of them would get the same name, `ForeignRef` and `UnresolvedRef` for a `$ref` that leads

@@ -60,7 +60,7 @@ pub fn locate(path: impl AsRef<Path>) -> Result<PathBuf, SchemaError> {
     for entry in fs::read_dir(path).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if file.is_file() && name.ends_with(".json") && name != "manifest.json" {
+        if file.is_file() && is_json(&file) && name != "manifest.json" {
             candidates.push(name);
         }
     }
@@ -101,6 +101,11 @@ pub(crate) fn read_text(path: &Path) -> Result<String, SchemaError> {
     let bytes = fs::read(path).map_err(unreadable)?;
     String::from_utf8(bytes)
         .map_err(|error| SchemaError::NotUtf8 { path: path.to_owned(), offset: error.utf8_error().valid_up_to() })
+}
+
+/// Whether a file calls itself JSON.
+pub(crate) fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
 }
 
 /// Reads JSON of a known form, with an error that names the place.

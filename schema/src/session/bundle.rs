@@ -66,6 +66,7 @@ fn rewritten(schema: &Value, name: &str, shared: bool) -> Result<Value, SchemaEr
 fn rewrite(value: &mut Value, name: &str, shared: bool) -> Result<(), SchemaError> {
     match value {
         Value::Object(members) => {
+            describe_references(members);
             for (key, member) in members {
                 match member {
                     Value::String(reference) if key == "$ref" => *reference = target(reference, name, shared)?,
@@ -76,6 +77,24 @@ fn rewrite(value: &mut Value, name: &str, shared: bool) -> Result<(), SchemaErro
         }
         Value::Array(items) => items.iter_mut().try_for_each(|item| rewrite(item, name, shared)),
         _ => Ok(()),
+    }
+}
+
+/// In draft 7 a `$ref` hides what stands beside it, so the files keep the texts of such members in a keyword of their
+/// own. The new document is of a later draft, where they can go where they belong.
+fn describe_references(schema: &mut Map<String, Value>) {
+    if !schema.contains_key("properties") {
+        return;
+    }
+    let Some(Value::Object(texts)) = schema.remove("x-memberDescriptions") else { return };
+    for (member, text) in texts {
+        match schema.get_mut("properties").and_then(|all| all.get_mut(&member)) {
+            Some(Value::Object(member)) => {
+                member.entry("description").or_insert(text);
+            }
+            Some(anything) if *anything == true => *anything = json!({"description": text}),
+            _ => {}
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::SessionSchemas;
 use crate::SchemaError;
-use crate::bundle::{from_json, in_backticks, read_text};
+use crate::bundle::{from_json, in_backticks, is_json, read_text};
 
 #[derive(Deserialize)]
 struct Definitions {
@@ -33,7 +33,7 @@ pub(super) fn from_folder(folder: &Path) -> Result<SessionSchemas, SchemaError> 
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let name = if part.is_empty() { name } else { format!("{part}/{name}") };
             let ours = !part.is_empty() || ["defs.json", "errors.json", "manifest.json"].contains(&name.as_str());
-            if ours && path.is_file() && name.ends_with(".json") {
+            if ours && path.is_file() && is_json(&path) {
                 files.push((name, read_text(&path)?));
             }
         }

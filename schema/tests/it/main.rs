@@ -1,3 +1,7 @@
-//! `data`: the committed files; `reading`: the library.
+//! `data`: what the committed files must hold, derived again from themselves. `reading`: what the library makes of
+//! files, good and bad. Comparison with the sources of the data is in `tests/peers`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests stop at the first surprise, as tests do")]
 
 mod data;
+mod reading;

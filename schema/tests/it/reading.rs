@@ -1,0 +1,4 @@
+//! What the library makes of files.
+
+mod bad_input;
+mod references;
