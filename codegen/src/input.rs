@@ -4,9 +4,10 @@
 //! Files that a relative `$ref` names are read too; nothing is ever fetched.
 
 mod bundle;
+mod cycles;
 mod identities;
 mod load;
-mod overlay;
+pub(crate) mod overlay;
 mod plain;
 mod recognise;
 mod references;
@@ -109,6 +110,7 @@ impl Reading {
         self.references.follow(&mut self.loader, &self.roots);
         schemas.documents = std::mem::take(&mut self.loader.documents);
         std::mem::take(&mut self.references).fill(schemas);
+        self.loader.diagnostics.extend(cycles::find(schemas));
         let mut digest = Sha256::new();
         for document in &schemas.documents {
             digest.update(document.text.as_bytes());

@@ -3,6 +3,7 @@
 pub mod diagnostic;
 pub mod document;
 pub mod input;
+pub mod lint;
 pub mod options;
 pub mod pointer;
 pub mod schemas;

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use msp_schema::annotations::Annotations;
+
 use crate::diagnostic::Diagnostic;
 use crate::document::{Document, Location, Node};
 use crate::pointer;
@@ -61,8 +63,10 @@ pub struct Schemas {
     /// Texts that a bundle has no room for, by overlay key (enum values, errors by `/errors/<code>` and
     /// `/errors/<code>/overrideKinds/<kind>`, capabilities).
     pub texts: BTreeMap<String, String>,
-    /// Published fingerprints (stable, experimental), where a manifest gives them.
+    /// Published fingerprints (stable, experimental), where a manifest gives them; empty text for the one that is not known.
     pub fingerprints: Vec<(String, String)>,
+    /// The overlay that applies: the one that was asked for, or the embedded one where the bundle is the newest published.
+    pub overlay: Option<Annotations>,
     /// SHA-256 over the bytes of every document, lower-case hex.
     pub digest: String,
 }

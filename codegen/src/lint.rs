@@ -1,0 +1,107 @@
+//! Faults that a schema may have although it can be read, each in a file of its own.
+//!
+//! What weighs how much depends on the kind of input: a bundle promises more than JSON Schema asks of a plain file.
+//! References that lead nowhere, or round in a circle, are found on reading and are part of what `lint` shows.
+
+mod bad_default;
+mod colliding_members;
+mod dialect;
+mod duplicate_error_code;
+mod empty_enum;
+mod enum_without_openness;
+mod missing_overlay_entry;
+mod openness_without_enum;
+mod overlay_without_target;
+mod unknown_required;
+mod unreached_definition;
+
+use std::collections::BTreeSet;
+
+use crate::diagnostic::{self, Diagnostic, Severity};
+use crate::document::{Location, Node};
+use crate::keywords;
+use crate::schemas::{DocumentId, Kind, Schemas};
+
+/// One lint: looks at the schemas and adds what it finds.
+type Lint = fn(&Context<'_>, &mut Vec<Diagnostic>);
+
+/// All lints, with their codes, in the order of the documentation.
+const LINTS: [(&str, Lint); 11] = [
+    (dialect::CODE, dialect::check),
+    (enum_without_openness::CODE, enum_without_openness::check),
+    (openness_without_enum::CODE, openness_without_enum::check),
+    (empty_enum::CODE, empty_enum::check),
+    (unknown_required::CODE, unknown_required::check),
+    (bad_default::CODE, bad_default::check),
+    (colliding_members::CODE, colliding_members::check),
+    (unreached_definition::CODE, unreached_definition::check),
+    (duplicate_error_code::CODE, duplicate_error_code::check),
+    (overlay_without_target::CODE, overlay_without_target::check),
+    (missing_overlay_entry::CODE, missing_overlay_entry::check),
+];
+
+/// The codes of all lints.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    LINTS.iter().map(|(code, _)| *code)
+}
+
+/// Everything that the lints find, sorted and with excerpts.
+pub fn lint(schemas: &Schemas) -> Vec<Diagnostic> {
+    let context = Context::new(schemas);
+    let mut diagnostics = Vec::new();
+    for (_, check) in LINTS {
+        check(&context, &mut diagnostics);
+    }
+    diagnostic::attach_excerpts(&mut diagnostics, &schemas.documents);
+    diagnostic::sort(&mut diagnostics);
+    diagnostics
+}
+
+/// What lints look at.
+struct Context<'a> {
+    schemas: &'a Schemas,
+    kind: Kind,
+    /// Every schema once, subschemas included.
+    all: Vec<Visited<'a>>,
+}
+
+/// A schema and its place.
+struct Visited<'a> {
+    document: DocumentId,
+    at: Location,
+    node: &'a Node,
+}
+
+impl<'a> Context<'a> {
+    fn new(schemas: &'a Schemas) -> Self {
+        let mut seen = BTreeSet::new();
+        let mut all = Vec::new();
+        for (id, definition) in schemas.iter() {
+            let document = definition.document;
+            keywords::walk(schemas.node(id), &definition.at.pointer, &mut |node, pointer| {
+                if seen.insert((document, pointer.to_owned())) {
+                    all.push(Visited { document, at: schemas.document(document).at(pointer), node });
+                }
+            });
+        }
+        Self { schemas, kind: schemas.kind.unwrap_or(Kind::Plain), all }
+    }
+
+    /// The weight of a fault that is against the form of bundles and session schemas, and only odd elsewhere.
+    fn severity_of_form(&self) -> Severity {
+        match self.kind {
+            Kind::Bundle | Kind::Session => Severity::Error,
+            Kind::Plain => Severity::Warning,
+        }
+    }
+}
+
+/// A name or value in a message: as JSON, cut where it is long.
+fn shown(node: &Node) -> String {
+    const LONGEST: usize = 40; // Characters of a value in a message; the excerpt has the rest.
+    let text = node.to_value().to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST).chain(['…']).collect()
+}
