@@ -25,6 +25,8 @@ pub mod annotations;
 pub mod bundle;
 pub mod digest;
 mod error;
+#[cfg(feature = "instances")]
+pub mod instances;
 pub mod keywords;
 pub mod pointer;
 pub mod published;
