@@ -36,3 +36,7 @@ mod surface;
 
 pub use error::SchemaError;
 pub use surface::Surface;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
