@@ -120,7 +120,7 @@ impl Bundle {
         &self.reserved
     }
 
-    /// The value that a pointer names, in the form of the overlay; see [`pointer`].
+    /// The value that a pointer names, in the form of the overlay; see [`pointer::find`].
     pub fn find(&self, pointer: &str) -> Option<&Value> {
         pointer::find(&self.value, pointer)
     }
