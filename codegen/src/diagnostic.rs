@@ -98,7 +98,8 @@ impl Diagnostic {
     /// Whether the input could not be judged at all, rather than being judged bad: the file cannot be opened, or is not JSON,
     /// or is nothing that this program reads. Command lines exit with 3 instead of 1 then.
     pub fn is_unreadable(&self) -> bool {
-        const CODES: [&str; 4] = ["codegen/unreadable", "codegen/not-utf8", "codegen/syntax", "codegen/not-a-bundle"];
+        const CODES: [&str; 5] =
+            ["codegen/unreadable", "codegen/unwritable", "codegen/not-utf8", "codegen/syntax", "codegen/not-a-bundle"];
         CODES.contains(&self.code)
     }
 }

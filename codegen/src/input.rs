@@ -6,7 +6,7 @@
 mod bundle;
 mod cycles;
 mod identities;
-mod load;
+pub(crate) mod load;
 pub(crate) mod overlay;
 mod plain;
 mod recognise;

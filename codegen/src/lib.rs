@@ -1,10 +1,14 @@
 //! Rust types from the schemas of coding-agent session protocols, with nothing lost.
 
+#[cfg(feature = "cli")]
+pub mod config;
 pub mod diagnostic;
 pub mod document;
 pub mod input;
 pub mod lint;
+pub mod list;
 pub mod options;
+pub mod output;
 pub mod pointer;
 pub mod schemas;
 

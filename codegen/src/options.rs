@@ -1,10 +1,16 @@
 //! Everything that a caller may choose, as plain data: command line, configuration file and build helper all fill this.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::input::load::{display, normalize};
 
 /// Which surface of a bundle is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Surface {
     /// Stable parts only: `stable/` of a folder that has both; the marked parts of a single bundle are left out.
     Stable,
@@ -13,7 +19,9 @@ pub enum Surface {
 }
 
 /// How the output is laid out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Layout {
     /// One file with everything in one module; what a build script wants.
     #[default]
@@ -25,7 +33,9 @@ pub enum Layout {
 }
 
 /// When an optional part of the output is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum When {
     /// Not written at all.
     Never,
@@ -36,7 +46,8 @@ pub enum When {
 }
 
 /// One attribute for one type or member.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Attribute {
     /// `Item` for the type of that definition, `Item/text` for its member `text`; names as the schema has them.
     pub path: String,
@@ -72,6 +83,20 @@ pub struct Options {
     /// File of the words that the types need, relative to the output folder and outside of it if need be
     /// (`../words.rs`); `None` puts them beside the types, or into the one file of a single-file layout.
     pub words: Option<String>,
+    /// Folder that source locations in the output are relative to, so that they do not hang on where the program was started:
+    /// that of the configuration file, or of the package that is built. `None` keeps paths as they were given.
+    pub base: Option<PathBuf>,
+}
+
+impl Options {
+    /// The path of a document as the output names it.
+    pub fn source(&self, file: &str) -> String {
+        let shown = self.base.as_deref().map(normalize).and_then(|base| {
+            let inside = normalize(Path::new(file)).strip_prefix(base).ok()?.to_owned();
+            Some(display(&inside))
+        });
+        shown.unwrap_or_else(|| file.to_owned())
+    }
 }
 
 impl Default for Options {
@@ -89,6 +114,7 @@ impl Default for Options {
             schemars: When::Never,
             strict: When::Always,
             words: None,
+            base: None,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! "Did you mean …?"
 
-/// The candidate that is nearest to `wanted`, where one is near enough to be meant: at most a third of its characters differ.
+/// The candidate that is nearest to `wanted`, where one is near enough to be meant: at most a third of its characters differ,
+/// or only their case.
 pub(crate) fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (wanted.chars().count() / 3).max(1);
+    let limit = wanted.chars().count() / 3;
     candidates
         .into_iter()
         .map(|candidate| (distance(wanted, candidate), candidate))
@@ -48,5 +49,7 @@ mod tests {
     fn only_what_is_near() {
         assert_eq!(nearest("Acount", ["Account", "Amount", "Turn"]), Some("Account"));
         assert_eq!(nearest("Acount", ["Turn", "Item"]), None);
+        assert_eq!(nearest("D", ["A", "d"]), Some("d"));
+        assert_eq!(nearest("D", ["A"]), None);
     }
 }

@@ -83,12 +83,12 @@ pub(super) fn whole(path: &Path) -> Location {
 }
 
 /// A path as people see it: as they gave it, with `/` on every platform.
-pub(super) fn display(path: &Path) -> String {
+pub(crate) fn display(path: &Path) -> String {
     path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// Takes `.` and `..` out of a path by its text alone, so that one file has one path.
-fn normalize(path: &Path) -> PathBuf {
+pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

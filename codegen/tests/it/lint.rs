@@ -13,8 +13,19 @@ use crate::cases::{self, Case};
 fn cases() {
     for case in cases::all("lint") {
         let text: Vec<String> = findings(&case).iter().map(|finding| to_text(finding, Colour::Never)).collect();
-        case.assert("found", &text.join("\n"));
+        case.assert("found", &without_numbers(&text.join("\n")));
     }
+}
+
+/// The notes against the embedded overlay change with every entry that it gains; only that they are there is of interest.
+fn without_numbers(text: &str) -> String {
+    let cut = |line: &str| match line.split_once(": ").filter(|_| line.starts_with("note[codegen/")) {
+        Some((code, message)) if message.contains(", such as") => {
+            format!("{code}: {} …", message.split(':').next().unwrap_or_default())
+        }
+        _ => line.to_owned(),
+    };
+    text.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// A lint that nothing shows could be gone without a test turning red.

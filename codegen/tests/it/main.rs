@@ -1,9 +1,13 @@
 //! Tests that need nothing but this repository, over cases that are folders of data.
 //!
 //! - `input`: what reading makes of each kind of path.
+//! - `list`: what is shown of an input.
+//! - `output`: files written and compared.
 //! - `lint`: what is found in schemas that can be read.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 mod cases;
 mod input;
 mod lint;
+mod list;
+mod output;
