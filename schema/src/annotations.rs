@@ -1,6 +1,6 @@
 //! What a bundle cannot say: the overlay `msp/annotations.json`, and how to read it.
 //!
-//! Keys are JSON Pointers into the experimental bundle, with names where it has lists ([`pointer`]).
+//! Keys are JSON Pointers into the experimental bundle, with names where it has lists ([`crate::pointer`]).
 //! `schema/README.md` describes the file.
 
 mod entry;
