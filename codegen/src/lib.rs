@@ -4,7 +4,10 @@
 pub mod config;
 pub mod diagnostic;
 pub mod document;
+pub mod emit;
+pub mod generate;
 pub mod input;
+pub mod ir;
 pub mod lint;
 pub mod list;
 pub mod options;
@@ -13,4 +16,6 @@ pub mod pointer;
 pub mod schemas;
 
 mod keywords;
+mod passes;
+mod shapes;
 mod suggest;
