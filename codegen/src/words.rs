@@ -628,7 +628,8 @@ pub mod internal {
             write!(f, "a string that is a `{}`", self.1)
         }
         fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-            (self.0)(text).ok_or_else(|| E::custom(format_args!("`{text}` is no value of the closed enum `{}`", self.1)))
+            (self.0)(text)
+                .ok_or_else(|| E::custom(format_args!("`{text}` is no value of the closed enum `{}`", self.1)))
         }
     }
 
@@ -780,8 +781,12 @@ pub mod internal {
                 }
                 Limit::MinimumReal(n) => say(json.as_f64()? < n, "minimum", format!("at least {n}")),
                 Limit::MaximumReal(n) => say(json.as_f64()? > n, "maximum", format!("at most {n}")),
-                Limit::ExclusiveMinimumReal(n) => say(json.as_f64()? <= n, "exclusiveMinimum", format!("more than {n}")),
-                Limit::ExclusiveMaximumReal(n) => say(json.as_f64()? >= n, "exclusiveMaximum", format!("less than {n}")),
+                Limit::ExclusiveMinimumReal(n) => {
+                    say(json.as_f64()? <= n, "exclusiveMinimum", format!("more than {n}"))
+                }
+                Limit::ExclusiveMaximumReal(n) => {
+                    say(json.as_f64()? >= n, "exclusiveMaximum", format!("less than {n}"))
+                }
                 Limit::MultipleOf(n) => say(!multiple(json, n)?, "multipleOf", format!("a multiple of {n}")),
                 Limit::MinLength(n) => say(length(json)? < n, "minLength", format!("at least {n} characters")),
                 Limit::MaxLength(n) => say(length(json)? > n, "maxLength", format!("at most {n} characters")),
@@ -943,18 +948,42 @@ macro_rules! wire {
 
 /// What the kinds of members differ in.
 macro_rules! member {
-    (@new req $field:ident) => { $field };
-    (@new nullable $field:ident) => { $field };
-    (@new opt $field:ident) => { ::std::option::Option::None };
-    (@new presence $field:ident) => { words::Presence::Absent };
-    (@finish req $field:ident $wire:literal) => { words::internal::need($field, $wire)? };
-    (@finish nullable $field:ident $wire:literal) => { words::internal::need($field, $wire)? };
-    (@finish opt $field:ident $wire:literal) => { $field };
-    (@finish presence $field:ident $wire:literal) => { $field.unwrap_or_default() };
-    (@write req $map:ident $wire:literal $value:expr) => { words::internal::write(&mut $map, $wire, &$value) };
-    (@write nullable $map:ident $wire:literal $value:expr) => { words::internal::write(&mut $map, $wire, &$value) };
-    (@write opt $map:ident $wire:literal $value:expr) => { words::internal::write_opt(&mut $map, $wire, &$value) };
-    (@write presence $map:ident $wire:literal $value:expr) => { words::internal::write_presence(&mut $map, $wire, &$value) };
+    (@new req $field:ident) => {
+        $field
+    };
+    (@new nullable $field:ident) => {
+        $field
+    };
+    (@new opt $field:ident) => {
+        ::std::option::Option::None
+    };
+    (@new presence $field:ident) => {
+        words::Presence::Absent
+    };
+    (@finish req $field:ident $wire:literal) => {
+        words::internal::need($field, $wire)?
+    };
+    (@finish nullable $field:ident $wire:literal) => {
+        words::internal::need($field, $wire)?
+    };
+    (@finish opt $field:ident $wire:literal) => {
+        $field
+    };
+    (@finish presence $field:ident $wire:literal) => {
+        $field.unwrap_or_default()
+    };
+    (@write req $map:ident $wire:literal $value:expr) => {
+        words::internal::write(&mut $map, $wire, &$value)
+    };
+    (@write nullable $map:ident $wire:literal $value:expr) => {
+        words::internal::write(&mut $map, $wire, &$value)
+    };
+    (@write opt $map:ident $wire:literal $value:expr) => {
+        words::internal::write_opt(&mut $map, $wire, &$value)
+    };
+    (@write presence $map:ident $wire:literal $value:expr) => {
+        words::internal::write_presence(&mut $map, $wire, &$value)
+    };
 }
 
 /// Strings of a list that may grow: a text that is not in it is kept.
@@ -1262,8 +1291,12 @@ macro_rules! checks {
 /// Without strictness nothing is checked.
 #[cfg(not(feature = "strict"))]
 macro_rules! checks {
-    (@alias $name:ident $($rest:tt)*) => { impl words::Checked for $name {} };
-    ($name:ident $($rest:tt)*) => { impl words::Checked for $name {} };
+    (@alias $name:ident $($rest:tt)*) => {
+        impl words::Checked for $name {}
+    };
+    ($name:ident $($rest:tt)*) => {
+        impl words::Checked for $name {}
+    };
 }
 // [/lenient]
 
