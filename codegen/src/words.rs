@@ -401,9 +401,20 @@ pub trait Message: Sized {
 }
 
 /// Params of a message that has none; whatever came in their place is kept.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoParams(pub Option<Value>);
+
+impl<'de> Deserialize<'de> for NoParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::deserialize(deserializer).map(Self)
+    }
+}
+
+impl Serialize for NoParams {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
 
 /// One JSON-RPC frame, with requests and notifications typed by the two registries.
 #[derive(Clone, Debug, PartialEq)]
@@ -1197,9 +1208,20 @@ macro_rules! alias {
         $(check [$($limit:tt)*])?
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, ::serde::Deserialize, ::serde::Serialize)]
-        #[serde(transparent)]
+        #[derive(Clone, Debug, PartialEq)]
         pub struct $name(pub $ty);
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+                ::serde::Deserialize::deserialize(deserializer).map(Self)
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+                ::serde::Serialize::serialize(&self.0, serializer)
+            }
+        }
 
         impl ::std::ops::Deref for $name {
             type Target = $ty;

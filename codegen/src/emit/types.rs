@@ -130,7 +130,8 @@ impl Output<'_> {
         out.push_str(&self.head(one, macro_name));
         let _ = writeln!(out, "    pub enum {}{} {{", one.name, schema_name(one));
         for value in values {
-            let stated = format!("`{}`.", value.wire);
+            let stated =
+                if value.wire.is_empty() { "The empty text.".to_owned() } else { format!("`{}`.", value.wire) };
             out.push_str(&comment(value.docs.as_deref().unwrap_or(&stated), 8));
             let _ = writeln!(out, "        {} {}{},", literal(&value.wire), value.rust, self.mark(value.gate));
         }
