@@ -72,7 +72,7 @@ impl Output<'_> {
         let mut text = MARK.to_owned();
         for source in self.ir.sources.iter().take(1) {
             let more = self.ir.sources.len() - 1;
-            let _ = write!(text, "// Source: {source}");
+            let _ = write!(text, "// Source: {}", self.options.source(source));
             if more > 0 {
                 let _ = write!(text, " and {more} more");
             }

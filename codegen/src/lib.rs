@@ -1,5 +1,8 @@
 //! Rust types from the schemas of coding-agent session protocols, with nothing lost.
 
+pub mod build;
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "cli")]
 pub mod config;
 pub mod diagnostic;
@@ -19,3 +22,5 @@ mod keywords;
 mod passes;
 mod shapes;
 mod suggest;
+
+pub use build::build;

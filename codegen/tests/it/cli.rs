@@ -36,16 +36,16 @@ fn cases() {
         let folder = tempfile::tempdir().unwrap();
         copy(&case.folder, folder.path());
         let commands = fs::read_to_string(case.folder.join("commands")).unwrap();
-        let mut text = String::new();
+        let mut runs = Vec::new();
         for line in commands.lines() {
             let output = run(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
             let stream = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
             let (out, err) = (stream(output.stdout), stream(output.stderr));
             let code = output.status.code().unwrap();
-            text.push_str(&format!("$ msp-codegen {line}\nexit {code}\n--- stdout\n{out}--- stderr\n{err}\n"));
+            runs.push(format!("$ msp-codegen {line}\nexit {code}\n--- stdout\n{out}--- stderr\n{err}"));
             assert!(!err.contains("panicked"), "{line}: {err}");
         }
-        case.assert("run", &text.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+        case.assert("run", &runs.join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     }
 }
 
