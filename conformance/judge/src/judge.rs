@@ -1,0 +1,326 @@
+//! The judge: entries in, findings out, one entry at a time.
+
+pub(crate) mod parts;
+mod session;
+mod slow;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::frame::{Fast, Good, Shape};
+use crate::library::Library;
+use crate::pairing::{IdRef, Insertion, Open, Pending};
+use crate::report::{Counts, Finding, Report};
+use crate::rules::{Rule, Severity};
+use crate::schema::{Schema, Why};
+use crate::sessions::SessionSchema;
+use crate::transcript::{Damage, Entry, Frame, Side, What};
+
+/// How to judge.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Profile {
+    /// Known revisions: where a frame has a fault, they are asked whether they accept it.
+    pub library: Option<Arc<Library>>,
+    /// Whether a host is judged by the revision that it reports in its `initialize` result, where `library` knows it.
+    pub follow: bool,
+    /// Schemas of the session functions, for transcripts that have such lines.
+    pub session: Option<Arc<SessionSchema>>,
+    /// Findings kept until somebody takes them; further ones are counted.
+    pub keep: usize,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self { library: None, follow: false, session: None, keep: 10_000 }
+    }
+}
+
+/// Judges the entries of one transcript, in their order.
+///
+/// Memory does not grow with the transcript: what is kept are the open requests, at most 65,536, one small state a
+/// connection, and findings up to [`Profile::keep`].
+///
+/// ```
+/// use msp_judge::transcript::{Entry, Frame, Side, What};
+/// use msp_judge::{Judge, Library, Profile, Surface};
+///
+/// let schema = Library::new(Surface::Stable)?.newest()?;
+/// let mut judge = Judge::new(schema, Profile::default());
+/// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"session/read","params":{}}"#;
+/// judge.observe(&Entry { line: 1, conn: "", what: What::Frame(Frame { side: Some(Side::Client), bytes }) });
+/// let report = judge.finish();
+/// assert_eq!(report.findings[0].expected, "member `sessionId`");
+/// # Ok::<(), msp_judge::SchemaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Judge {
+    profile: Profile,
+    newest: Arc<Schema>,
+    connections: Vec<Connection>,
+    by_name: HashMap<String, u32>,
+    open: Open,
+    calls: session::Calls,
+    findings: Vec<Finding>,
+    dropped: u64,
+    counts: Counts,
+    unpaired_from: u64,
+    unnamed: Vec<u64>,
+    broken: Option<Why>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    name: String,
+    schema: Arc<Schema>,
+    /// Whether the transcript has the connection from its start: then a response to no request is a fault.
+    from_start: bool,
+}
+
+/// Where in a transcript the judge is.
+#[derive(Clone, Copy)]
+struct Place<'e> {
+    line: u64,
+    conn: u32,
+    frame: Frame<'e>,
+}
+
+impl Judge {
+    /// A judge of one transcript.
+    pub fn new(schema: Arc<Schema>, profile: Profile) -> Self {
+        Self {
+            profile,
+            newest: schema,
+            connections: Vec::new(),
+            by_name: HashMap::new(),
+            open: Open::default(),
+            calls: session::Calls::default(),
+            findings: Vec::new(),
+            dropped: 0,
+            counts: Counts::default(),
+            unpaired_from: 0,
+            unnamed: Vec::new(),
+            broken: None,
+        }
+    }
+
+    /// Makes the fast lane ignore one reason to ask. Only for tests that want to see the difference.
+    #[doc(hidden)]
+    pub fn break_fast_lane(&mut self, why: Why) {
+        self.broken = Some(why);
+    }
+
+    /// Judges one entry.
+    pub fn observe(&mut self, entry: &Entry<'_>) {
+        self.counts.entries += 1;
+        match entry.what {
+            What::Frame(frame) => {
+                let conn = self.connection(entry.conn);
+                self.frame(Place { line: entry.line, conn, frame });
+            }
+            What::Session(bytes) => self.session_line(entry, bytes),
+            What::Event(_) => {}
+            What::Damaged(damage) => self.damaged(entry, damage),
+        }
+    }
+
+    /// The findings so far. Taking them as they come keeps memory flat, and their order is that of the transcript.
+    pub fn take_findings(&mut self) -> std::vec::Drain<'_, Finding> {
+        self.findings.drain(..)
+    }
+
+    /// How much was judged so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Ends the transcript.
+    pub fn finish(mut self) -> Report {
+        if self.counts.unpaired > 0 {
+            let actual = format!(
+                "{} that answer no request of the transcript; only their envelopes were judged",
+                self.counts.unpaired
+            );
+            self.add(Rule::Unpaired, self.unpaired_from, "responses to requests of the transcript", actual);
+        }
+        if self.open.forgotten > 0 {
+            let actual = format!("{} more, which were forgotten unanswered", self.open.forgotten);
+            self.add(Rule::Forgotten, 0, "65,536 open requests or fewer", actual);
+        }
+        Report { findings: self.findings, dropped: self.dropped, counts: self.counts }
+    }
+
+    fn connection(&mut self, name: &str) -> u32 {
+        if let Some(known) = self.connections.first() {
+            if known.name == name {
+                return 0;
+            }
+        }
+        if let Some(known) = self.by_name.get(name) {
+            return *known;
+        }
+        let index = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        self.connections.push(Connection {
+            name: name.to_owned(),
+            schema: Arc::clone(&self.newest),
+            from_start: false,
+        });
+        self.by_name.insert(name.to_owned(), index);
+        index
+    }
+
+    fn frame(&mut self, place: Place<'_>) {
+        self.counts.frames += 1;
+        self.counts.bytes += place.frame.bytes.len() as u64;
+        let Place { conn, frame, .. } = place;
+        let odd = frame.bytes.last() == Some(&b'\r') && frame.side == Some(Side::Server)
+            || frame.side.is_some() && memchr::memchr(b'\n', frame.bytes).is_some();
+        let schema = &self.connections[conn as usize].schema;
+        let fast = Fast { schema, open: &self.open, conn, side: frame.side, broken: self.broken };
+        match fast.read(frame.bytes, &mut self.unnamed) {
+            Ok(good) if !odd => self.accept(place, &good),
+            _ => {
+                self.counts.asked += 1;
+                self.slow(place);
+            }
+        }
+    }
+
+    /// Remembers what a good frame means for the ones after it.
+    fn accept(&mut self, place: Place<'_>, good: &Good<'_>) {
+        match &good.shape {
+            Shape::Notification => {}
+            Shape::Request { id, method } => {
+                let asker = good.side.unwrap_or(Side::Client);
+                self.asked(place, asker, *id, Some(*method));
+            }
+            Shape::Response { id, pending: None, .. } => self.unasked(place, *id),
+            Shape::Response { id, pending: Some(pending), result } => {
+                let asker = good.side.map_or(Side::Client, Side::other);
+                self.open.answer(place.conn, asker, *id);
+                if let Some(result) = result {
+                    self.answered(place.conn, *pending, result);
+                }
+            }
+        }
+    }
+
+    fn asked(&mut self, place: Place<'_>, asker: Side, id: IdRef<'_>, method: Option<usize>) {
+        let connection = &mut self.connections[place.conn as usize];
+        let name = method.map(|method| connection.schema.methods[method].name.clone());
+        connection.from_start |= name.as_deref() == Some("initialize") && place.frame.side.is_some();
+        let earlier = self.open.insert(place.conn, asker, id, Pending { method, line: place.line });
+        if let (Insertion::InFlight(line), Some(_)) = (earlier, place.frame.side) {
+            let actual = format!("the id of the request in line {line}, which is open");
+            let mut finding = self.finding(Rule::IdInFlight, place, "an id that is free", actual);
+            finding.pointer = "/id".to_owned();
+            finding.method = name;
+            finding.from = Some(asker);
+            self.push(finding);
+        }
+    }
+
+    /// A response to a request that is not open: a fault where the transcript has everything, else a gap in it.
+    fn unasked(&mut self, place: Place<'_>, id: IdRef<'_>) {
+        if self.connections[place.conn as usize].from_start && place.frame.side.is_some() {
+            let actual = match id {
+                IdRef::Number(number) => number.to_string(),
+                IdRef::Text(text) => format!("\"{text}\""),
+            };
+            let mut finding = self.finding(Rule::Unasked, place, "the id of an open request", actual);
+            finding.pointer = "/id".to_owned();
+            self.push(finding);
+            return;
+        }
+        self.count_unpaired(place.line);
+    }
+
+    fn count_unpaired(&mut self, line: u64) {
+        if self.counts.unpaired == 0 {
+            self.unpaired_from = line;
+        }
+        self.counts.unpaired += 1;
+    }
+
+    /// From the result of `initialize` on, a connection is judged by the revision that its host reports.
+    fn answered(&mut self, conn: u32, pending: Pending, result: &[u8]) {
+        #[derive(serde::Deserialize)]
+        struct Reported<'r> {
+            #[serde(borrow)]
+            schema: Option<Fingerprint<'r>>,
+            #[serde(borrow, rename = "serverInfo")]
+            server_info: Option<Version<'r>>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Fingerprint<'r> {
+            #[serde(borrow)]
+            fingerprint: std::borrow::Cow<'r, str>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Version<'r> {
+            #[serde(borrow)]
+            version: std::borrow::Cow<'r, str>,
+        }
+        let connection = &self.connections[conn as usize];
+        let is_handshake = pending.method.is_some_and(|method| connection.schema.methods[method].name == "initialize");
+        let Some(library) = self.profile.library.as_ref().filter(|_| self.profile.follow && is_handshake) else {
+            return;
+        };
+        let Ok(reported) = serde_json::from_slice::<Reported<'_>>(result) else { return };
+        let fingerprint = reported.schema.as_ref().map_or("", |it| &it.fingerprint);
+        let host_version = reported.server_info.as_ref().map_or("", |it| &it.version);
+        let Some(version) = library.find_reported(fingerprint, host_version) else { return };
+        if version != connection.schema.label() {
+            if let Ok(schema) = library.revision(version) {
+                self.move_to(conn, schema);
+            }
+        }
+    }
+
+    /// Judges a connection by another schema from here on; its open requests keep their methods, by name.
+    fn move_to(&mut self, conn: u32, schema: Arc<Schema>) {
+        let old = Arc::clone(&self.connections[conn as usize].schema);
+        self.open.renumber(conn, |method| schema.find_method(old.methods[method].name.as_bytes()));
+        self.connections[conn as usize].schema = schema;
+    }
+
+    fn damaged(&mut self, entry: &Entry<'_>, damage: Damage) {
+        let (rule, expected, actual) = match damage {
+            Damage::NotUtf8 { valid } => {
+                (Rule::Json, "a line in UTF-8", format!("a byte that is not, after {valid} bytes"))
+            }
+            Damage::NoLineFeed { length } => {
+                (Rule::LineFeed, "a line feed at the end", format!("the end after {length} bytes"))
+            }
+            Damage::TooLong { length } => (Rule::TooLong, "a frame within the limit", format!("{length} bytes")),
+            Damage::NotARecord { what } => (Rule::Transcript, "a line of a transcript", what.to_owned()),
+            Damage::UnknownForm => (Rule::Transcript, "a line of a known form", "one that is not".to_owned()),
+        };
+        let mut finding = Finding::new(rule, entry.line, expected, actual, self.newest.label());
+        entry.conn.clone_into(&mut finding.conn);
+        self.push(finding);
+    }
+
+    fn add(&mut self, rule: Rule, line: u64, expected: &str, actual: String) {
+        let finding = Finding::new(rule, line, expected, actual, self.newest.label());
+        self.push(finding);
+    }
+
+    fn finding(&self, rule: Rule, place: Place<'_>, expected: &str, actual: String) -> Finding {
+        let connection = &self.connections[place.conn as usize];
+        let mut finding = Finding::new(rule, place.line, expected, actual, connection.schema.label());
+        finding.conn.clone_from(&connection.name);
+        finding.from = place.frame.side;
+        finding
+    }
+
+    fn push(&mut self, finding: Finding) {
+        self.counts.note(finding.severity);
+        // A note closes a transcript and is kept in any case.
+        if self.findings.len() < self.profile.keep || finding.severity == Severity::Note && finding.line == 0 {
+            self.findings.push(finding);
+        } else {
+            self.dropped += 1;
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Findings, and the report that they make.
+
+use serde::Serialize;
+
+use crate::rules::{Rule, Severity};
+use crate::transcript::Side;
+
+/// One thing that the judge found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Finding {
+    /// Rule that it is about.
+    pub rule: Rule,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// Line of the transcript, from 1; 0 for a single value.
+    pub line: u64,
+    /// Connection, where the transcript names one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub conn: String,
+    /// Who sent the frame, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Side>,
+    /// Method of the frame, or of the request that it answers; the function or trigger of a session line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Definition that the value does not fit, or that lists the words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+    /// JSON Pointer into the frame (for a single value, into the value).
+    pub pointer: String,
+    /// Keyword of the schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyword: Option<String>,
+    /// JSON Pointer of the keyword in the bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// What should be there.
+    pub expected: String,
+    /// What is there.
+    pub actual: String,
+    /// The bundle that it was judged by.
+    pub revision: String,
+    /// Other known revisions under which the same frame has no fault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fits: Vec<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(rule: Rule, line: u64, expected: &str, actual: String, revision: &str) -> Self {
+        Self {
+            rule,
+            severity: rule.severity(),
+            line,
+            conn: String::new(),
+            from: None,
+            method: None,
+            definition: None,
+            pointer: String::new(),
+            keyword: None,
+            schema: None,
+            expected: expected.to_owned(),
+            actual,
+            revision: revision.to_owned(),
+            fits: Vec::new(),
+        }
+    }
+
+    /// The finding in one line, without the file: rule, method, place, and what was wrong there.
+    pub fn line(&self) -> String {
+        let mut line = format!("{}[{}]:", self.severity.word(), self.rule.id());
+        for part in [self.method.as_deref(), Some(self.pointer.as_str()), self.keyword.as_deref()].into_iter().flatten()
+        {
+            if !part.is_empty() {
+                line.push(' ');
+                line.push_str(part);
+            }
+        }
+        line.push_str(&format!(": expected {}, found {}", self.expected, self.actual));
+        if !self.fits.is_empty() {
+            line.push_str(&format!("; fits {}", self.fits.join(", ")));
+        }
+        line
+    }
+
+    /// What else is known about the finding, one thing a line.
+    pub fn details(&self) -> Vec<String> {
+        let mut details = Vec::new();
+        if !self.conn.is_empty() {
+            details.push(format!("connection {}", self.conn));
+        }
+        if let Some(side) = self.from {
+            details.push(format!("sent by the {}", side.word()));
+        }
+        if let Some(definition) = &self.definition {
+            let place = self.schema.as_deref().map_or_else(String::new, |schema| format!(", `{schema}`"));
+            details.push(format!("definition `{definition}` of {}{place}", self.revision));
+        }
+        details
+    }
+}
+
+/// How much was judged, and how many findings there were.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Counts {
+    /// Entries of any kind.
+    pub entries: u64,
+    /// Frames, and lines about session functions.
+    pub frames: u64,
+    /// Bytes of those frames.
+    pub bytes: u64,
+    /// Frames that went through the slow lane.
+    pub asked: u64,
+    /// Responses that pair with no request of the transcript.
+    pub unpaired: u64,
+    /// Findings that count.
+    pub errors: u64,
+    /// Findings that count only under `--strict`.
+    pub warnings: u64,
+    /// Findings that never count.
+    pub notes: u64,
+}
+
+impl Counts {
+    /// Adds the counts of another transcript.
+    pub fn add(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.frames += other.frames;
+        self.bytes += other.bytes;
+        self.asked += other.asked;
+        self.unpaired += other.unpaired;
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.notes += other.notes;
+    }
+
+    /// Counts one more finding.
+    pub fn note(&mut self, severity: Severity) {
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => self.notes += 1,
+        }
+    }
+}
+
+/// What a transcript came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The findings that nobody has taken before the end, in the order of their lines.
+    pub findings: Vec<Finding>,
+    /// Findings that were not kept, because [`Profile::keep`](crate::Profile::keep) was reached.
+    pub dropped: u64,
+    /// How much was judged; these counts include findings that were taken or dropped.
+    pub counts: Counts,
+}
+
+impl Report {
+    /// Whether nothing was found that counts.
+    pub fn is_good(&self) -> bool {
+        self.counts.errors == 0
+    }
+}

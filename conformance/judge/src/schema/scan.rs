@@ -1,0 +1,531 @@
+//! The fast lane: one pass over the bytes of a frame, along the program.
+//!
+//! It answers *certainly good* or *ask* ([`Ask`] with a reason), never *bad*. Sound, not complete: an escaped name, an
+//! odd number, a word outside an enum cost the time of the slow lane and decide nothing. The bytes have to be UTF-8;
+//! the caller has checked that for the whole line.
+
+use super::program::{Id, Kinds, Node, Object, Program, fingerprint};
+
+/// Levels of nesting that this lane follows; deeper frames go to the slow lane, which knows the limit of the parser.
+const DEEPEST: u32 = 100;
+/// Unnamed members of one object that are compared with each other; an object with more goes to the slow lane.
+const MOST_UNNAMED: usize = 64;
+
+/// The fast lane does not know: the slow lane decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ask(pub(crate) Why);
+
+/// Why the fast lane asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Why {
+    /// The compiler left this place to the slow lane.
+    Unknown,
+    /// No JSON as this lane reads it.
+    Syntax,
+    /// A control byte inside a string.
+    Control,
+    /// An escape that is none.
+    Escape,
+    /// Half a surrogate pair.
+    Surrogate,
+    /// A number of a form or size that needs a second look.
+    Number,
+    /// Nested more than 100 levels deep.
+    Deep,
+    /// A value of another kind.
+    Kind,
+    /// A value where none fits.
+    Never,
+    /// A word that the enum does not list, or one with an escape.
+    Word,
+    /// An integer out of bounds.
+    Bound,
+    /// A string that is empty, or not of the pattern.
+    Text,
+    /// Too few or too many items.
+    Items,
+    /// A required member is missing.
+    Missing,
+    /// A member that another one needs is missing.
+    Dependent,
+    /// A member that may not be there, or whose value does not fit the rest.
+    Rest,
+    /// The same name twice in one object.
+    Duplicate,
+    /// A name with an escape.
+    EscapedName,
+    /// No branch was accepted.
+    Branch,
+    /// An event of a method that is not listed, or one without method or params.
+    Event,
+    /// An envelope that is not of one of the four shapes.
+    Envelope,
+    /// A method that is not listed, or that goes the other way.
+    Method,
+    /// A response that pairs with no open request.
+    Unpaired,
+}
+
+/// Follows a program over bytes. `at` is the next byte.
+pub(crate) struct Scanner<'p, 'b, 's> {
+    pub(crate) program: &'p Program,
+    pub(crate) bytes: &'b [u8],
+    pub(crate) at: usize,
+    /// Fingerprints of the unnamed members of the objects that are open, innermost last.
+    pub(crate) unnamed: &'s mut Vec<u64>,
+    /// A reason that does not count: only tests set it, to see that the soundness check notices.
+    pub(crate) broken: Option<Why>,
+}
+
+impl<'b> Scanner<'_, 'b, '_> {
+    /// Asks, except where a test has broken this very reason.
+    #[cold]
+    pub(crate) fn ask(&self, why: Why) -> Result<(), Ask> {
+        if self.broken == Some(why) { Ok(()) } else { Err(Ask(why)) }
+    }
+
+    pub(crate) fn peek(&mut self) -> Result<u8, Ask> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(byte) => return Ok(*byte),
+                None => return Err(Ask(Why::Syntax)),
+            }
+        }
+    }
+
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Ask> {
+        if self.peek()? != byte {
+            return Err(Ask(Why::Syntax));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Nothing but white space may follow.
+    pub(crate) fn end(&mut self) -> Result<(), Ask> {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        if self.at == self.bytes.len() { Ok(()) } else { Err(Ask(Why::Syntax)) }
+    }
+
+    /// Kind of the value that starts here, by its first byte; a number is called an integer.
+    fn kind(&mut self) -> Result<Kinds, Ask> {
+        Ok(match self.peek()? {
+            b'{' => Kinds::OBJECT,
+            b'[' => Kinds::ARRAY,
+            b'"' => Kinds::STRING,
+            b't' | b'f' => Kinds::BOOLEAN,
+            b'n' => Kinds::NULL,
+            b'-' | b'0'..=b'9' => Kinds::INTEGER,
+            _ => return Err(Ask(Why::Syntax)),
+        })
+    }
+
+    /// Checks the value that starts here against a node.
+    pub(crate) fn check(&mut self, node: Id, depth: u32) -> Result<(), Ask> {
+        if depth > DEEPEST {
+            self.ask(Why::Deep)?;
+        }
+        let program = self.program;
+        match &program.nodes[node as usize] {
+            Node::Ask => {
+                self.ask(Why::Unknown)?;
+                self.skip(depth).map(drop)
+            }
+            Node::Never => {
+                self.ask(Why::Never)?;
+                self.skip(depth).map(drop)
+            }
+            Node::Same(other) => self.check(*other, depth),
+            Node::Kinds(kinds) => {
+                let seen = self.skip(depth)?;
+                if kinds.holds(seen) { Ok(()) } else { self.ask(Why::Kind) }
+            }
+            Node::Integer { least, most } => self.integer(*least, *most, depth),
+            Node::Words { words, also } => self.word(words, *also, depth),
+            Node::Text { not_empty, pattern } => {
+                if self.kind()? != Kinds::STRING {
+                    self.ask(Why::Kind)?;
+                    return self.skip(depth).map(drop);
+                }
+                let (text, escaped) = self.string()?;
+                if escaped && pattern.is_some() {
+                    return self.ask(Why::Text);
+                }
+                let fits = !(*not_empty && text.is_empty()) && pattern.as_ref().is_none_or(|it| it.matches(text));
+                if fits { Ok(()) } else { self.ask(Why::Text) }
+            }
+            Node::Array { item, least, most } => {
+                if self.kind()? != Kinds::ARRAY {
+                    self.ask(Why::Kind)?;
+                    return self.skip(depth).map(drop);
+                }
+                let mut count = 0;
+                self.items(|scan| {
+                    count += 1;
+                    scan.check(*item, depth + 1)
+                })?;
+                if (*least..=*most).contains(&count) { Ok(()) } else { self.ask(Why::Items) }
+            }
+            Node::Object(object) => {
+                if self.kind()? != Kinds::OBJECT {
+                    self.ask(Why::Kind)?;
+                    return self.skip(depth).map(drop);
+                }
+                self.object(object, depth)
+            }
+            Node::ByKind(by) => {
+                let slot = self.kind()?.slot();
+                self.check(by[slot], depth)
+            }
+            Node::AnyOf(branches) => self.any_of(branches, depth),
+            Node::Both(one, other) => {
+                let start = self.at;
+                self.check(*one, depth)?;
+                self.at = start;
+                self.check(*other, depth)
+            }
+            Node::Event => self.event(depth),
+        }
+    }
+
+    fn integer(&mut self, least: i64, most: i64, depth: u32) -> Result<(), Ask> {
+        self.peek()?;
+        let start = self.at;
+        if self.skip(depth)? != Kinds::INTEGER {
+            return self.ask(Why::Kind);
+        }
+        let value = std::str::from_utf8(&self.bytes[start..self.at]).ok().and_then(|text| text.parse::<i64>().ok());
+        if value.is_some_and(|value| (least..=most).contains(&value)) { Ok(()) } else { self.ask(Why::Bound) }
+    }
+
+    fn word(&mut self, words: &[Box<[u8]>], also: Kinds, depth: u32) -> Result<(), Ask> {
+        if self.kind()? != Kinds::STRING {
+            let seen = self.skip(depth)?;
+            return if also.holds(seen) { Ok(()) } else { self.ask(Why::Kind) };
+        }
+        let (text, escaped) = self.string()?;
+        if !escaped && words.iter().any(|word| **word == *text) { Ok(()) } else { self.ask(Why::Word) }
+    }
+
+    fn any_of(&mut self, branches: &[Id], depth: u32) -> Result<(), Ask> {
+        self.peek()?;
+        let (start, open) = (self.at, self.unnamed.len());
+        for branch in branches {
+            if self.check(*branch, depth).is_ok() {
+                return Ok(());
+            }
+            self.at = start;
+            self.unnamed.truncate(open);
+        }
+        self.ask(Why::Branch)?;
+        self.skip(depth).map(drop)
+    }
+
+    fn object(&mut self, object: &Object, depth: u32) -> Result<(), Ask> {
+        let mut seen = 0_u128;
+        self.members(|scan, name, open| {
+            let Some(index) = object.names.find(name) else {
+                scan.note_unnamed(name, open)?;
+                return match object.rest {
+                    Some(rest) => match scan.check(rest, depth + 1) {
+                        Err(Ask(Why::Never)) => {
+                            scan.ask(Why::Rest)?;
+                            scan.skip(depth + 1).map(drop)
+                        }
+                        other => other,
+                    },
+                    None => scan.skip(depth + 1).map(drop),
+                };
+            };
+            let bit = 1 << index;
+            if seen & bit != 0 {
+                scan.ask(Why::Duplicate)?;
+            }
+            seen |= bit;
+            scan.check(object.members[index].node, depth + 1)
+        })?;
+        if object.required & !seen != 0 {
+            self.ask(Why::Missing)?;
+        }
+        for (index, needs) in &object.dependent {
+            if seen & (1 << index) != 0 && needs & !seen != 0 {
+                self.ask(Why::Dependent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A stored event. Its method usually comes first; where it does not, params are checked once it is known.
+    fn event(&mut self, depth: u32) -> Result<(), Ask> {
+        if self.kind()? != Kinds::OBJECT {
+            return Err(Ask(Why::Event));
+        }
+        let (mut method, mut params, mut checked) = (None, None, false);
+        self.members(|scan, name, open| match name {
+            b"method" if method.is_none() => {
+                if scan.kind()? != Kinds::STRING {
+                    return Err(Ask(Why::Event));
+                }
+                let (text, escaped) = scan.string()?;
+                let found = if escaped { None } else { scan.program.events.find(text) };
+                method = Some(found.ok_or(Ask(Why::Event))?);
+                Ok(())
+            }
+            b"params" if params.is_none() => {
+                scan.peek()?;
+                params = Some(scan.at);
+                match method {
+                    Some(method) => {
+                        checked = true;
+                        scan.check(scan.program.event_params[method], depth + 1)
+                    }
+                    None => scan.skip(depth + 1).map(drop),
+                }
+            }
+            _ => {
+                scan.note_unnamed(name, open)?;
+                if matches!(name, b"method" | b"params") {
+                    scan.ask(Why::Duplicate)?;
+                }
+                scan.skip(depth + 1).map(drop)
+            }
+        })?;
+        let (Some(method), Some(start)) = (method, params) else { return Err(Ask(Why::Event)) };
+        if !checked {
+            let end = std::mem::replace(&mut self.at, start);
+            self.check(self.program.event_params[method], depth + 1)?;
+            self.at = end;
+        }
+        Ok(())
+    }
+
+    /// Remembers the name of a member that the schema does not name, and asks when it has been there before.
+    pub(crate) fn note_unnamed(&mut self, name: &[u8], open: usize) -> Result<(), Ask> {
+        let print = fingerprint(name);
+        if self.unnamed[open..].contains(&print) || self.unnamed.len() - open >= MOST_UNNAMED {
+            self.ask(Why::Duplicate)?;
+        }
+        self.unnamed.push(print);
+        Ok(())
+    }
+
+    /// Reads an object. The closure gets the name of each member, with the scanner before the value, and the place
+    /// where the unnamed members of this object start.
+    pub(crate) fn members(
+        &mut self,
+        mut each: impl FnMut(&mut Self, &'b [u8], usize) -> Result<(), Ask>,
+    ) -> Result<(), Ask> {
+        self.expect(b'{')?;
+        let open = self.unnamed.len();
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.peek()? != b'"' {
+                return Err(Ask(Why::Syntax));
+            }
+            let (name, escaped) = self.string()?;
+            if escaped {
+                self.ask(Why::EscapedName)?;
+            }
+            self.expect(b':')?;
+            each(self, name, open)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    self.unnamed.truncate(open);
+                    return Ok(());
+                }
+                _ => return Err(Ask(Why::Syntax)),
+            }
+        }
+    }
+
+    pub(crate) fn items(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), Ask>) -> Result<(), Ask> {
+        self.expect(b'[')?;
+        if self.peek()? == b']' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            each(self)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b']' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(Ask(Why::Syntax)),
+            }
+        }
+    }
+
+    /// Passes over a value of any shape, reading it as strictly as a parser would, and says what kind it was.
+    pub(crate) fn skip(&mut self, depth: u32) -> Result<Kinds, Ask> {
+        if depth > DEEPEST {
+            self.ask(Why::Deep)?;
+        }
+        match self.kind()? {
+            Kinds::OBJECT => {
+                self.members(|scan, name, open| {
+                    scan.note_unnamed(name, open)?;
+                    scan.skip(depth + 1).map(drop)
+                })?;
+                Ok(Kinds::OBJECT)
+            }
+            Kinds::ARRAY => {
+                self.items(|scan| scan.skip(depth + 1).map(drop))?;
+                Ok(Kinds::ARRAY)
+            }
+            Kinds::STRING => {
+                self.string()?;
+                Ok(Kinds::STRING)
+            }
+            Kinds::INTEGER => self.number(),
+            _ => self.literal(),
+        }
+    }
+
+    fn literal(&mut self) -> Result<Kinds, Ask> {
+        let rest = &self.bytes[self.at..];
+        for (word, kind) in [(&b"true"[..], Kinds::BOOLEAN), (b"false", Kinds::BOOLEAN), (b"null", Kinds::NULL)] {
+            if rest.starts_with(word) {
+                self.at += word.len();
+                return Ok(kind);
+            }
+        }
+        Err(Ask(Why::Syntax))
+    }
+
+    /// A number by the grammar of JSON. What may be out of range, or is an integer in disguise, is no `INTEGER`.
+    fn number(&mut self) -> Result<Kinds, Ask> {
+        let start = self.at;
+        let negative = self.bytes.get(self.at) == Some(&b'-');
+        if negative {
+            self.at += 1;
+        }
+        let zero = self.bytes.get(self.at) == Some(&b'0');
+        let digits = self.digits()?;
+        if zero && digits > 1 {
+            return Err(Ask(Why::Syntax));
+        }
+        let mut plain = digits <= 18 && !(negative && zero);
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+            plain = false;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.ask(Why::Number)?;
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+            plain = false;
+        }
+        // Without an exponent, so few digits are far inside the range of a double.
+        if self.at - start > 64 {
+            self.ask(Why::Number)?;
+        }
+        Ok(if plain { Kinds::INTEGER } else { Kinds::NUMBER })
+    }
+
+    fn digits(&mut self) -> Result<usize, Ask> {
+        let start = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        if self.at == start { Err(Ask(Why::Syntax)) } else { Ok(self.at - start) }
+    }
+
+    /// Reads a string from its opening quote: the bytes between the quotes, and whether they hold an escape.
+    pub(crate) fn string(&mut self) -> Result<(&'b [u8], bool), Ask> {
+        let start = self.at + 1;
+        let mut at = start;
+        let mut escaped = false;
+        loop {
+            at = find_special(self.bytes, at);
+            match self.bytes.get(at) {
+                Some(b'"') => {
+                    self.at = at + 1;
+                    return Ok((&self.bytes[start..at], escaped));
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    at = self.escape(at)?;
+                }
+                Some(_) => {
+                    self.ask(Why::Control)?;
+                    at += 1;
+                }
+                None => return Err(Ask(Why::Syntax)),
+            }
+        }
+    }
+
+    /// Reads the escape whose backslash is at `at`, and gives the place behind it.
+    fn escape(&self, at: usize) -> Result<usize, Ask> {
+        match self.bytes.get(at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            Some(b'u') => {
+                let Some(unit) = hex4(self.bytes, at + 2) else {
+                    self.ask(Why::Escape)?;
+                    return Ok(at + 2);
+                };
+                match unit {
+                    0xD800..=0xDBFF => {
+                        let low = (self.bytes.get(at + 6..at + 8) == Some(b"\\u"))
+                            .then(|| hex4(self.bytes, at + 8))
+                            .flatten();
+                        if low.is_some_and(|low| (0xDC00..=0xDFFF).contains(&low)) {
+                            return Ok(at + 12);
+                        }
+                        self.ask(Why::Surrogate)?;
+                    }
+                    0xDC00..=0xDFFF => self.ask(Why::Surrogate)?,
+                    _ => {}
+                }
+                Ok(at + 6)
+            }
+            Some(_) => {
+                self.ask(Why::Escape)?;
+                Ok(at + 2)
+            }
+            None => Err(Ask(Why::Syntax)),
+        }
+    }
+}
+
+/// Four hexadecimal digits.
+pub(crate) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.iter().try_fold(0, |value, byte| Some(value * 16 + char::from(*byte).to_digit(16)?))
+}
+
+/// Next quote, backslash or control byte, eight bytes a step.
+pub(crate) fn find_special(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
+        let (quote, slash) = (word ^ (ONES * 0x22), word ^ (ONES * 0x5C));
+        // The lowest marked byte is exact; bytes above it may be marked in error by the borrow.
+        let hit = ((quote.wrapping_sub(ONES) & !quote)
+            | (slash.wrapping_sub(ONES) & !slash)
+            | (word.wrapping_sub(ONES * 0x20) & !word))
+            & (ONES * 0x80);
+        if hit != 0 {
+            return at + (hit.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        at += 1;
+    }
+    at
+}

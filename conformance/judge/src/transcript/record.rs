@@ -1,0 +1,231 @@
+//! From a line to an entry: which form it has, and what it holds.
+
+use super::unescape::unescape;
+use super::{Damage, Entry, FRAME_LIMIT, Frame, Line, Side, What, base64};
+use crate::schema::program::Program;
+use crate::schema::scan::{Ask, Scanner, Why};
+
+/// Turns lines into entries. Keeps one buffer for the frames that lines carry as strings.
+///
+/// ```
+/// use msp_judge::transcript::{Line, Recogniser, Side, What};
+///
+/// let mut recogniser = Recogniser::new();
+/// let line = br#"{"dir":"client","raw":"{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}"}"#;
+/// let Some(entry) = recogniser.recognise(1, Line::Whole(line)) else { panic!("an entry") };
+/// let What::Frame(frame) = entry.what else { panic!("a frame") };
+/// assert_eq!((frame.side, frame.bytes), (Some(Side::Client), &br#"{"jsonrpc":"2.0","method":"initialized"}"#[..]));
+/// ```
+#[derive(Debug)]
+pub struct Recogniser {
+    frame: Vec<u8>,
+    word: String,
+    conn: String,
+    unnamed: Vec<u64>,
+    empty: Program,
+    limit: usize,
+}
+
+impl Default for Recogniser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What the members of a line say about its form.
+#[derive(Default)]
+struct Found {
+    dir: Option<Result<Side, ()>>,
+    raw: bool,
+    /// The bytes are as they were on the wire, line feed included.
+    bytes: bool,
+    event: bool,
+    session: bool,
+    envelope: bool,
+}
+
+enum Form {
+    Bare,
+    Record(Found),
+    Fault(&'static str),
+    Unknown,
+}
+
+impl Recogniser {
+    /// A recogniser with the frame limit of the protocol.
+    pub fn new() -> Self {
+        Self::with_limit(FRAME_LIMIT)
+    }
+
+    /// A recogniser with a frame limit of one's own, in bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            frame: Vec::new(),
+            word: String::new(),
+            conn: String::new(),
+            unnamed: Vec::new(),
+            empty: Program::default(),
+            limit,
+        }
+    }
+
+    /// The entry of a line; none for a line of nothing but white space (FRAME-5).
+    pub fn recognise<'a>(&'a mut self, number: u64, line: Line<'a>) -> Option<Entry<'a>> {
+        let what = match line {
+            Line::TooLong { length } => What::Damaged(Damage::TooLong { length }),
+            Line::Unfinished(bytes) if bytes.trim_ascii().is_empty() => return None,
+            Line::Unfinished(bytes) => What::Damaged(Damage::NoLineFeed { length: bytes.len() as u64 }),
+            Line::Whole(bytes) => match std::str::from_utf8(bytes) {
+                Err(error) => What::Damaged(Damage::NotUtf8 { valid: error.valid_up_to() }),
+                Ok(text) if text.trim_ascii().is_empty() => return None,
+                Ok(_) => return Some(self.recognise_text(number, bytes)),
+            },
+        };
+        Some(Entry { line: number, conn: "", what })
+    }
+
+    fn recognise_text<'a>(&'a mut self, line: u64, bytes: &'a [u8]) -> Entry<'a> {
+        self.conn.clear();
+        let what = match self.form(bytes) {
+            Form::Bare if bytes.len() > self.limit => What::Damaged(Damage::TooLong { length: bytes.len() as u64 }),
+            Form::Bare => What::Frame(Frame { side: None, bytes }),
+            Form::Fault(what) => What::Damaged(Damage::NotARecord { what }),
+            Form::Unknown => What::Damaged(Damage::UnknownForm),
+            Form::Record(found) => self.record(bytes, &found),
+        };
+        Entry { line, conn: &self.conn, what }
+    }
+
+    fn record<'a>(&'a self, bytes: &'a [u8], found: &Found) -> What<'a> {
+        match (found.dir, found.raw) {
+            (Some(Err(())), _) => What::Damaged(Damage::NotARecord { what: "`dir` is neither `client` nor `server`" }),
+            (Some(Ok(side)), true) => self.carried(side, found.bytes),
+            (Some(Ok(_)), false) => What::Damaged(Damage::NotARecord { what: "`dir` without `raw` and `rawBase64`" }),
+            (None, true) => What::Damaged(Damage::NotARecord { what: "`raw` or `rawBase64` without `dir`" }),
+            (None, false) if found.event => What::Event(&self.word),
+            (None, false) if found.session => What::Session(bytes),
+            (None, false) => What::Damaged(Damage::UnknownForm),
+        }
+    }
+
+    /// The frame that a line carried, after it went into the buffer.
+    fn carried(&self, side: Side, as_sent: bool) -> What<'_> {
+        let mut bytes = &self.frame[..];
+        if as_sent {
+            match bytes.strip_suffix(b"\n") {
+                Some(line) => bytes = line,
+                None => return What::Damaged(Damage::NoLineFeed { length: bytes.len() as u64 }),
+            }
+            if let Err(error) = std::str::from_utf8(bytes) {
+                return What::Damaged(Damage::NotUtf8 { valid: error.valid_up_to() });
+            }
+        }
+        if bytes.len() > self.limit {
+            return What::Damaged(Damage::TooLong { length: bytes.len() as u64 });
+        }
+        What::Frame(Frame { side: Some(side), bytes })
+    }
+
+    /// Looks at as few members as the form needs: a bare frame is known by its first one.
+    fn form(&mut self, bytes: &[u8]) -> Form {
+        let mut found = Found::default();
+        let mut fault = None;
+        let mut first = true;
+        let mut bare = false;
+        self.unnamed.clear();
+        let mut scan = Scanner { program: &self.empty, bytes, at: 0, unnamed: &mut self.unnamed, broken: None };
+        let (frame, word, conn) = (&mut self.frame, &mut self.word, &mut self.conn);
+        let read = scan.members(|scan, name, _| {
+            if std::mem::take(&mut first) && matches!(name, b"jsonrpc" | b"id" | b"method" | b"params") {
+                bare = true;
+                return Err(Ask(Why::Unknown)); // enough is known
+            }
+            let outcome = match name {
+                b"dir" => match text(scan, word) {
+                    Some(()) if word == "client" => {
+                        found.dir = Some(Ok(Side::Client));
+                        Ok(())
+                    }
+                    Some(()) if word == "server" => {
+                        found.dir = Some(Ok(Side::Server));
+                        Ok(())
+                    }
+                    _ => {
+                        found.dir = Some(Err(()));
+                        return scan.skip(1).map(drop);
+                    }
+                },
+                b"raw" => {
+                    found.raw = true;
+                    frame.clear();
+                    scan.peek()?;
+                    match unescape(scan.bytes, scan.at, frame) {
+                        Some(end) => {
+                            scan.at = end;
+                            Ok(())
+                        }
+                        None => Err("`raw` is no string"),
+                    }
+                }
+                b"rawBase64" => {
+                    (found.raw, found.bytes) = (true, true);
+                    frame.clear();
+                    match text(scan, word) {
+                        Some(()) if base64::decode(word, frame) => Ok(()),
+                        _ => Err("`rawBase64` is no base 64"),
+                    }
+                }
+                b"conn" => {
+                    scan.peek()?;
+                    let start = scan.at;
+                    scan.skip(1)?;
+                    match std::str::from_utf8(&scan.bytes[start..scan.at]) {
+                        Ok(token) if token.starts_with('"') || token.bytes().all(|byte| byte.is_ascii_digit()) => {
+                            conn.push_str(token.trim_matches('"'));
+                            Ok(())
+                        }
+                        _ => Err("`conn` is neither a string nor a whole number"),
+                    }
+                }
+                b"event" => {
+                    found.event = true;
+                    text(scan, word).ok_or("`event` is no string")
+                }
+                b"call" | b"trigger_type" | b"bind" | b"unbind" => {
+                    found.session = true;
+                    return scan.skip(1).map(drop);
+                }
+                b"jsonrpc" | b"method" | b"id" | b"params" | b"result" | b"error" => {
+                    found.envelope = true;
+                    return scan.skip(1).map(drop);
+                }
+                _ => return scan.skip(1).map(drop),
+            };
+            outcome.map_err(|what| {
+                fault = Some(what);
+                Ask(Why::Unknown)
+            })
+        });
+        let ended = read.is_ok() && scan.end().is_ok();
+        let record = found.dir.is_some() || found.raw || found.event || found.session;
+        match fault {
+            _ if bare => Form::Bare,
+            Some(what) => Form::Fault(what),
+            None if record && !ended => Form::Fault("the line is no JSON object"),
+            None if record => Form::Record(found),
+            None if found.envelope => Form::Bare,
+            None => Form::Unknown,
+        }
+    }
+}
+
+/// Reads a string into `word`.
+fn text(scan: &mut Scanner<'_, '_, '_>, word: &mut String) -> Option<()> {
+    scan.peek().ok()?;
+    let mut bytes = std::mem::take(word).into_bytes();
+    bytes.clear();
+    let end = unescape(scan.bytes, scan.at, &mut bytes)?;
+    *word = String::from_utf8(bytes).ok()?;
+    scan.at = end;
+    Some(())
+}

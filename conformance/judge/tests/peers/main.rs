@@ -1,0 +1,98 @@
+//! What needs recordings that are not part of the repository. Without them it shows as ignored, with the reason.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use msp_judge::transcript::{LineReader, Lines, Recogniser};
+use msp_judge::{Judge, Library, Profile, SessionSchema, Severity, Surface};
+
+fn main() -> ExitCode {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/msp/transcripts");
+    let absent = !recordings.is_dir();
+    let required = std::env::var_os("REQUIRE_PEERS").is_some();
+    let kind = if absent { "no published recordings beside the repository" } else { "" };
+    let trial = Trial::test("published_recordings_have_exactly_the_known_findings", move || {
+        if absent {
+            Err(Failed::from(format!("REQUIRE_PEERS is set, but {} is not there", recordings.display())))
+        } else {
+            check(&recordings)
+        }
+    });
+    let trials = vec![trial.with_kind(kind).with_ignored_flag(absent && !required)];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The findings that the published recordings are known to have, and nothing else.
+const KNOWN: [(&str, Severity, &str); 5] = [
+    (
+        "tolerance-unknown-item-kind",
+        Severity::Warning,
+        "warning[OPEN-10]: item/completed /params/item/kind enum: expected a word of `ItemKind`, found `hologramPreview`",
+    ),
+    (
+        "tolerance-unknown-state-method",
+        Severity::Note,
+        "note[OPEN-6]: session/auraChanged /method: expected a method that the bundle lists, found `session/auraChanged`",
+    ),
+    (
+        "tolerance-unknown-stream-kind",
+        Severity::Warning,
+        "warning[CUR-10]: item/completed /params/sourceRange/stream/kind enum: expected a word of `StreamRef`, found `vendor.audit`",
+    ),
+    ("userinput-answer-round-trip", Severity::Error, "12 decidedAt; fits 1.3.1, 1.4.2"),
+    ("userinput-cancel-round-trip", Severity::Error, "12 decidedAt; fits 1.3.1, 1.4.2"),
+];
+
+fn check(recordings: &Path) -> Result<(), Failed> {
+    let library = Arc::new(Library::new(Surface::Experimental)?);
+    let session = Arc::new(SessionSchema::published()?);
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(recordings)?.map(|entry| entry.map(|it| it.path())).collect::<Result<_, _>>()?;
+    folders.sort();
+    let (mut files, mut frames, mut asked, mut found) = (0, 0, 0, Vec::new());
+    for folder in folders {
+        let path = folder.join("transcript.ndjson");
+        let Ok(file) = std::fs::File::open(&path) else { continue };
+        let scenario = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut profile = Profile::default();
+        profile.library = Some(Arc::clone(&library));
+        profile.follow = true;
+        profile.session = Some(Arc::clone(&session));
+        let mut judge = Judge::new(library.newest()?, profile);
+        let (mut lines, mut recogniser) = (LineReader::new(file), Recogniser::new());
+        while let Some((number, line)) = lines.next_line()? {
+            if let Some(entry) = recogniser.recognise(number, line) {
+                judge.observe(&entry);
+            }
+        }
+        let report = judge.finish();
+        files += 1;
+        frames += report.counts.frames;
+        asked += report.counts.asked;
+        found.extend(report.findings.into_iter().map(|finding| (scenario.clone(), finding)));
+    }
+    println!("{files} recordings, {frames} frames, {asked} through the slow lane");
+    let text: Vec<String> =
+        found.iter().map(|(scenario, finding)| format!("{scenario}:{} {}", finding.line, finding.line())).collect();
+    if (files, frames) != (47, 562) || found.len() != KNOWN.len() {
+        return Err(format!("{files} files, {frames} frames:\n{}", text.join("\n")).into());
+    }
+    for ((scenario, finding), (known, severity, words)) in found.iter().zip(KNOWN) {
+        let line = finding.line();
+        let fits = if severity == Severity::Error {
+            finding.line == 12
+                && finding.rule.id() == "SCHEMA"
+                && finding.method.as_deref() == Some("userInput/settled")
+                && finding.expected == "member `decidedAt`"
+                && finding.fits == ["1.3.1", "1.4.2"]
+        } else {
+            line.starts_with(words)
+        };
+        if !(scenario == known && finding.severity == severity && fits) {
+            return Err(format!("expected {known}: {words}\nfound {scenario}:{} {line}", finding.line).into());
+        }
+    }
+    Ok(())
+}

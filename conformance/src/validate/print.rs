@@ -1,0 +1,133 @@
+//! Findings as text or as JSON, written as they come.
+
+use std::io::{self, Write};
+
+use msp_judge::{Counts, Finding, Severity};
+use serde::Serialize;
+
+use super::{Options, Outcome};
+
+/// How results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// One line a finding, its details below.
+    Text,
+    /// One JSON object, written as the run goes:
+    /// `{"findings":[{"file",…}],"files":[{"file","counts"}],"untold":[{"file","message"}],"counts":{…},"outcome":"good"}`.
+    /// A finding has the members of [`Finding`](msp_judge::Finding).
+    Json,
+}
+
+pub(super) struct Printer<'w> {
+    out: &'w mut dyn Write,
+    format: Format,
+    colour: bool,
+    /// Whether findings name the bundle that they were judged by.
+    several: bool,
+    first: bool,
+    files: Vec<serde_json::Value>,
+    untold: Vec<serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct InFile<'f> {
+    file: &'f str,
+    #[serde(flatten)]
+    finding: &'f Finding,
+}
+
+impl<'w> Printer<'w> {
+    pub(super) fn new(options: &Options, out: &'w mut dyn Write) -> Self {
+        Self {
+            out,
+            format: options.format,
+            colour: options.colour,
+            several: !options.also.is_empty(),
+            first: true,
+            files: Vec::new(),
+            untold: Vec::new(),
+        }
+    }
+
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        match self.format {
+            Format::Text => Ok(()),
+            Format::Json => self.out.write_all(b"{\"findings\":["),
+        }
+    }
+
+    pub(super) fn finding(&mut self, file: &str, finding: &Finding) -> io::Result<()> {
+        if self.format == Format::Json {
+            let comma = if std::mem::take(&mut self.first) { "\n" } else { ",\n" };
+            self.out.write_all(comma.as_bytes())?;
+            return serde_json::to_writer(&mut self.out, &InFile { file, finding }).map_err(io::Error::from);
+        }
+        let place = if finding.line == 0 { file.to_owned() } else { format!("{file}:{}", finding.line) };
+        let mut line = finding.line();
+        if self.several {
+            line.push_str("; judged by ");
+            line.push_str(&finding.revision);
+        }
+        if self.colour {
+            let (word, rest) = line.split_at(finding.severity.word().len());
+            line = format!("\u{1b}[{}m{word}\u{1b}[0m{rest}", paint(finding.severity));
+        }
+        writeln!(self.out, "{place}: {line}")?;
+        for detail in finding.details() {
+            writeln!(self.out, "    {detail}")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn file(&mut self, file: &str, counts: &Counts) -> io::Result<()> {
+        if self.format == Format::Json {
+            self.files.push(serde_json::json!({ "file": file, "counts": counts }));
+        }
+        Ok(())
+    }
+
+    pub(super) fn untold(&mut self, file: &str, message: &str) -> io::Result<()> {
+        if self.format == Format::Json {
+            self.untold.push(serde_json::json!({ "file": file, "message": message }));
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self, total: &Counts, files: u64, untold: u64, outcome: Outcome) -> io::Result<()> {
+        if self.format == Format::Json {
+            let rest = serde_json::json!({ "files": self.files, "untold": self.untold, "counts": total, "outcome": word(outcome) });
+            let rest = rest.to_string();
+            writeln!(self.out, "\n],{}", rest.strip_prefix('{').unwrap_or(&rest))?;
+            return self.out.flush();
+        }
+        let Counts { frames, errors, warnings, notes, .. } = total;
+        write!(self.out, "{}, {}: ", plural(files, "file"), plural(*frames, "frame"))?;
+        write!(self.out, "{}, {}, {}", plural(*errors, "error"), plural(*warnings, "warning"), plural(*notes, "note"))?;
+        if untold > 0 {
+            write!(self.out, "; {} could not be judged", plural(untold, "input"))?;
+        }
+        writeln!(self.out)?;
+        self.out.flush()
+    }
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Good => "good",
+        Outcome::Findings => "findings",
+        Outcome::Nothing => "nothing",
+        Outcome::CouldNotTell => "couldNotTell",
+    }
+}
+
+fn paint(severity: Severity) -> u8 {
+    match severity {
+        Severity::Error => 31,
+        Severity::Warning => 33,
+        Severity::Note => 36,
+    }
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
