@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use crate::diagnostic::{Colour, Severity};
 use crate::options::Options;
-use crate::{input, lint, list};
+use crate::{diagnostic, input, lint, list};
 
 pub use arguments::Cli;
 use arguments::{Command, Format, Lint, List};
@@ -82,14 +82,21 @@ fn run_lint(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Exit> {
 fn run_list(arguments: &List, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let options: Options = arguments.reading.options();
     let (schemas, diagnostics) = input::read_all(&arguments.path, &options);
-    let report = Report::new(diagnostics);
+    let mut report = Report::new(diagnostics);
+    let mut tables = Vec::new();
+    if report.exit() == Exit::Good && arguments.rust_names {
+        let (names, mut found) = list::rust_names(&schemas, &options);
+        diagnostic::attach_excerpts(&mut found, &schemas.documents);
+        report = Report::new(found);
+        tables.push(names);
+    } else if report.exit() == Exit::Good {
+        tables = list::list(&schemas);
+        tables
+            .retain(|table| arguments.what.is_empty() || arguments.what.iter().any(|what| what.title() == table.title));
+    }
     report.write_text(streams.err, streams.err_colour)?;
     if report.exit() != Exit::Good {
         return Ok(report.exit());
-    }
-    let mut tables = list::list(&schemas);
-    if !arguments.what.is_empty() {
-        tables.retain(|table| arguments.what.iter().any(|what| what.title() == table.title));
     }
     match arguments.format {
         Format::Text => {

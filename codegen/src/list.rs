@@ -5,9 +5,11 @@ mod text;
 use msp_schema::annotations::{Direction, Role};
 use serde_json::{Map, Value, json};
 
+use crate::diagnostic::Diagnostic;
 use crate::document::Location;
-use crate::pointer;
+use crate::options::Options;
 use crate::schemas::{DefinitionId, Kind, RawRow, Schemas};
+use crate::{ir, passes, pointer};
 
 /// One kind of thing: methods, notifications, ….
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +58,21 @@ pub fn list(schemas: &Schemas) -> Vec<Table> {
     ];
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// Which Rust type each schema became: the place of the schema, the name of its definition (none for inline schemas), the path of
+/// the type below the root of the output, and the family, which is its module where the output has several.
+///
+/// Comes with what the generator found on the way; where that has an error the table is not whole.
+pub fn rust_names(schemas: &Schemas, options: &Options) -> (Table, Vec<Diagnostic>) {
+    let (ir, diagnostics) = passes::run(schemas, options);
+    let row = |one: &ir::Type| {
+        let replaced = one.definition.as_ref().and_then(|name| options.replace.get(name));
+        let family = ir.families.get(one.family).filter(|_| replaced.is_none());
+        vec![json!(one.at.to_string()), json!(one.definition), json!(replaced.unwrap_or(&one.name)), json!(family)]
+    };
+    let columns = vec!["at", "definition", "path", "family"];
+    (Table { title: "rustNames", columns, rows: ir.types.iter().map(row).collect() }, diagnostics)
 }
 
 struct View<'a> {

@@ -58,6 +58,9 @@ pub(super) struct List {
     /// Only these tables
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TABLE")]
     pub(super) what: Vec<What>,
+    /// Show which Rust type each schema becomes, in place of the tables
+    #[arg(long, conflicts_with = "what")]
+    pub(super) rust_names: bool,
     /// Form of the tables
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: Format,
