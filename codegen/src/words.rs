@@ -1,7 +1,7 @@
-//! The words that generated types are written in: one macro per kind of type, and the few types those macros need.
-//!
-//! This file is hand-written and travels: the generator writes it beside its output, so that the output depends on serde and
-//! serde_json alone (and on regex-lite where a pattern is checked). Edit it in the generator, never in a copy.
+// The words that generated types are written in: one macro per kind of type, and the few types those macros need.
+//
+// This file is hand-written and travels: the generator writes it beside its output, so that the output depends on serde and
+// serde_json alone (and on regex-lite where a pattern is checked). Edit it in the generator, never in a copy.
 
 use std::collections::BTreeMap;
 use std::fmt;
