@@ -1,0 +1,1 @@
+//! Nothing: the package is there for its test and its dependency tree.
