@@ -114,21 +114,15 @@ impl Output<'_> {
         }
     }
 
-    /// What the families find through `super`.
+    /// What the families find through `super`; not every output needs all of it.
     fn imports(&self) -> String {
         let words = match &self.options.words {
-            Some(_) => "crate::words",
-            None => "self::words",
+            Some(_) => "crate::words::{self, NoParams, Presence, Unknown}",
+            None => "self::words::{NoParams, Presence, Unknown}",
         };
-        let mut text = String::from("\n#[allow(unused_imports)]\n");
-        if self.options.words.is_some() {
-            text.push_str("use crate::words;\n#[allow(unused_imports)]\n");
-        }
-        let _ = write!(
-            text,
-            "use {words}::{{NoParams, Presence, Unknown}};\n#[allow(unused_imports)]\nuse serde_json::{{Map, Number, Value}};\n#[allow(unused_imports)]\nuse std::collections::BTreeMap;\n"
-        );
-        text
+        format!(
+            "\n#[allow(unused_imports)]\nuse {{{words}, serde_json::{{Map, Number, Value}}, std::collections::BTreeMap}};\n"
+        )
     }
 
     fn inline(&self, head: &mut String, module: &Module) {

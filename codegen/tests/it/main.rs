@@ -5,6 +5,7 @@
 //! - `output`: files written and compared.
 //! - `build`: the helper for build scripts.
 //! - `cli`: the built program, with exit codes and both streams.
+//! - `generate`: what Rust a schema becomes.
 //! - `lint`: what is found in schemas that can be read.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
@@ -12,6 +13,8 @@ mod build;
 mod cases;
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
+mod generate;
 mod input;
 mod lint;
 mod list;

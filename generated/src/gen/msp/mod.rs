@@ -5,13 +5,7 @@
 // Published fingerprint, experimental surface: sha256:92770f6e8883d1479dd33acc1b3687c70057de316980e6f2cd9cef25ea8e30fd
 
 #[allow(unused_imports)]
-use crate::words;
-#[allow(unused_imports)]
-use crate::words::{NoParams, Presence, Unknown};
-#[allow(unused_imports)]
-use serde_json::{Map, Number, Value};
-#[allow(unused_imports)]
-use std::collections::BTreeMap;
+use {crate::words::{self, NoParams, Presence, Unknown}, serde_json::{Map, Number, Value}, std::collections::BTreeMap};
 
 /// Types that only `account` uses.
 #[cfg(feature = "experimental")]

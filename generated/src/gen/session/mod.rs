@@ -3,13 +3,7 @@
 // Digest: sha256:02ff07478c04321eb889ea254cc06e14ad8bbe52308b1a680b1144a1586dc7d2
 
 #[allow(unused_imports)]
-use crate::words;
-#[allow(unused_imports)]
-use crate::words::{NoParams, Presence, Unknown};
-#[allow(unused_imports)]
-use serde_json::{Map, Number, Value};
-#[allow(unused_imports)]
-use std::collections::BTreeMap;
+use {crate::words::{self, NoParams, Presence, Unknown}, serde_json::{Map, Number, Value}, std::collections::BTreeMap};
 
 /// Types that only `events` uses.
 pub mod events;
