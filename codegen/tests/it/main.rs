@@ -6,6 +6,7 @@
 //! - `build`: the helper for build scripts.
 //! - `cli`: the built program, with exit codes and both streams.
 //! - `generate`: what Rust a schema becomes.
+//! - `workspace`: Rust versions and arrows between crates.
 //! - `lint`: what is found in schemas that can be read.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
@@ -19,3 +20,4 @@ mod input;
 mod lint;
 mod list;
 mod output;
+mod workspace;
