@@ -1,5 +1,7 @@
 //! Text for people as doc comments: reflowed, and safe from whatever Markdown or rustdoc would make of it.
 
+use std::fmt::Write as _;
+
 /// Longest line of the output, indentation included.
 const WIDTH: usize = 120;
 
@@ -68,7 +70,7 @@ fn escape_prose(piece: &str) -> String {
         }
         if word.starts_with("http://") || word.starts_with("https://") {
             let address = word.trim_end_matches(['.', ',', ';', ':', ')', '>']);
-            out.push_str(&format!("<{address}>{}", &word[address.len()..]));
+            let _ = write!(out, "<{address}>{}", &word[address.len()..]);
             continue;
         }
         for c in word.chars() {

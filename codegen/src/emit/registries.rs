@@ -40,7 +40,7 @@ impl Output<'_> {
         if !rows.is_empty() {
             let _ = write!(text, "\ncalls! {{\n    /// {docs}\n    pub enum Request {{\n");
             for row in rows {
-                text.push_str(&self.docs_of(&row.named));
+                text.push_str(&Self::docs_of(&row.named));
                 let effect = match row.effect {
                     Effect::Command => "Command",
                     Effect::Query => "Query",
@@ -60,7 +60,7 @@ impl Output<'_> {
         if !rows.is_empty() {
             let _ = write!(text, "\nevents! {{\n    /// {docs}\n    pub enum {enum_name} {{\n");
             for row in rows {
-                text.push_str(&self.docs_of(&row.named));
+                text.push_str(&Self::docs_of(&row.named));
                 let direction = match row.direction {
                     Direction::ToHost => "ToHost",
                     Direction::ToClient => "ToClient",
@@ -135,7 +135,7 @@ impl Output<'_> {
         module("frames", "Frames of both directions, decoded in one step.", text)
     }
 
-    fn docs_of(&self, named: &Named) -> String {
+    fn docs_of(named: &Named) -> String {
         comment(named.docs.as_deref().unwrap_or(&format!("`{}`.", named.wire)), 8)
     }
 

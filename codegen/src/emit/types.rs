@@ -79,8 +79,8 @@ impl Output<'_> {
         if line.chars().count() <= WIDTH {
             out.push_str(&line);
         } else {
-            let rows: String = arguments.iter().map(|row| format!("        {row},\n")).collect();
-            let _ = writeln!(out, "    pub struct {}{} new(\n{rows}    ) {{", one.name, schema_name(one));
+            let rows = arguments.join(",\n        ");
+            let _ = writeln!(out, "    pub struct {}{} new(\n        {rows},\n    ) {{", one.name, schema_name(one));
         }
         for member in members {
             if let Presence::Constant(text) = &member.presence {

@@ -12,19 +12,13 @@ pub(crate) fn text(options: &Options) -> String {
     for line in WORDS.lines() {
         let mark = line.trim().strip_prefix("// [").and_then(|rest| rest.strip_suffix(']'));
         match (mark, skipped) {
-            (Some(name), None) if !name.starts_with('/') => {
-                if !kept(name, options) {
-                    skipped = Some(name);
-                }
-            }
+            (Some(name), None) if !name.starts_with('/') && !kept(name, options) => skipped = Some(name),
             (Some(name), Some(section)) if name.strip_prefix('/') == Some(section) => skipped = None,
-            (Some(_), _) => {}
-            (None, None) if is_condition(line, options) => {}
-            (None, None) => {
+            (None, None) if !is_condition(line, options) => {
                 out.push_str(line);
                 out.push('\n');
             }
-            (None, Some(_)) => {}
+            _ => {}
         }
     }
     out

@@ -48,7 +48,7 @@ pub(crate) fn merged(reader: &Reader<'_>, branches: &[Place<'_>], gate: Gate) ->
 }
 
 /// The text of a schema that allows exactly one string.
-pub(crate) fn constant<'a>(node: &'a Node) -> Option<&'a str> {
+pub(crate) fn constant(node: &Node) -> Option<&str> {
     match (node.get("const"), node.get("enum").and_then(list)) {
         (Some(value), _) => value.as_str(),
         (None, Some([only])) if node.get("x-msp-openness").and_then(Node::as_str) != Some("open") => only.as_str(),

@@ -82,7 +82,9 @@ fn renumber(ir: &mut Ir, kept: &BTreeSet<TypeId>) {
 fn each_expr(shape: &mut Shape, visit: &mut dyn FnMut(&mut Expr)) {
     match shape {
         Shape::Struct { members, rest } => {
-            members.iter_mut().for_each(|Member { expr, .. }| visit(expr));
+            for Member { expr, .. } in members.iter_mut() {
+                visit(expr);
+            }
             if let Rest::Typed(expr) = rest {
                 visit(expr);
             }

@@ -1,6 +1,7 @@
 //! Rust names: types, fields and variants, unique where they have to be, and the same for the same input.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use heck::{ToSnakeCase, ToUpperCamelCase};
 
@@ -183,9 +184,9 @@ fn signs(text: &str) -> String {
     while let Some(c) = rest.next() {
         let between_digits = c == '.' && before.is_ascii_digit() && rest.peek().is_some_and(char::is_ascii_digit);
         if between_digits {
-            out.push_str(" point ")
+            out.push_str(" point ");
         } else {
-            out.push(c)
+            out.push(c);
         }
         before = c;
     }
@@ -197,7 +198,7 @@ fn spell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if c.is_alphanumeric() && !c.is_ascii() {
-            out.push_str(&format!(" U{:04x} ", u32::from(c)));
+            let _ = write!(out, " U{:04x} ", u32::from(c));
         } else {
             out.push(c);
         }

@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         for _ in 0..self.schemas.definitions.len().saturating_add(1) {
             let next = match (place.node.get("$ref").and_then(Node::as_str), place.node.get("allOf").and_then(list)) {
                 (Some(reference), _) => self.place(self.schemas.resolve(place.document, reference).ok()?),
-                (None, Some([only])) if !place.node.get("properties").is_some() => place.below(only, &["allOf", "0"]),
+                (None, Some([only])) if place.node.get("properties").is_none() => place.below(only, &["allOf", "0"]),
                 _ => return Some(place),
             };
             place = next;
@@ -138,10 +138,7 @@ impl<'a> Reader<'a> {
         owner: &Owner,
     ) -> (Shape, Vec<Limit>) {
         match found {
-            Found::Plain(Expr::Any) | Found::Plain(Expr::Nullable(_)) if null => match found {
-                Found::Plain(expr) => (Shape::Newtype(expr), limits),
-                Found::Own(shape) => (shape, limits),
-            },
+            Found::Plain(expr @ (Expr::Any | Expr::Nullable(_))) => (Shape::Newtype(expr), limits),
             Found::Plain(expr) if null => (Shape::Newtype(Expr::Nullable(Box::new(expr))), limits),
             Found::Plain(expr) => (Shape::Newtype(expr), limits),
             Found::Own(shape) if !null && (limits.is_empty() || matches!(shape, Shape::Struct { .. })) => {

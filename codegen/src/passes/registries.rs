@@ -58,7 +58,7 @@ fn notification(schemas: &Schemas, row: &RawRow) -> Event {
         config: None,
         direction: match Annotations::published().direction(&row.name) {
             Way::ClientToHost => Direction::ToHost,
-            _ => Direction::ToClient,
+            Way::HostToClient => Direction::ToClient,
         },
     }
 }

@@ -60,13 +60,11 @@ fn tag_of<'a>(node: &'a Node, name: &str) -> Option<Tag<'a>> {
     if !required.iter().any(|one| one.as_str() == Some(name)) {
         return None;
     }
-    match constant(schema) {
-        Some(text) => Some(Tag::Text(text)),
-        None => {
-            let plain = schema.get("type").and_then(Node::as_str) == Some("string") && schema.get("enum").is_none();
-            plain.then_some(Tag::Free)
-        }
+    if let Some(text) = constant(schema) {
+        return Some(Tag::Text(text));
     }
+    let plain = schema.get("type").and_then(Node::as_str) == Some("string") && schema.get("enum").is_none();
+    plain.then_some(Tag::Free)
 }
 
 fn tagged<'a>(reader: &mut Reader<'a>, branches: &[Place<'a>], owner: &Owner, tag: &str) -> Option<UnionShape> {

@@ -4,7 +4,7 @@
 // Published fingerprint, stable surface: sha256:7fddaf646dbc317e5fcac0785e135eb04df14fbb0db1863089dfd6da21730e5b
 // Published fingerprint, experimental surface: sha256:92770f6e8883d1479dd33acc1b3687c70057de316980e6f2cd9cef25ea8e30fd
 
-#[allow(unused_imports)]
+#[allow(unused_imports, reason = "not every schema needs all")]
 use {crate::words::{self, NoParams, Presence, Unknown}, serde_json::{Map, Number, Value}, std::collections::BTreeMap};
 
 /// Types that only `account` uses.

@@ -2,7 +2,7 @@
 // Source: schema/session/defs.json and 51 more
 // Digest: sha256:02ff07478c04321eb889ea254cc06e14ad8bbe52308b1a680b1144a1586dc7d2
 
-#[allow(unused_imports)]
+#[allow(unused_imports, reason = "not every schema needs all")]
 use {crate::words::{self, NoParams, Presence, Unknown}, serde_json::{Map, Number, Value}, std::collections::BTreeMap};
 
 /// Types that only `events` uses.
