@@ -9,6 +9,7 @@ mod enums;
 mod families;
 mod keep;
 mod kinds;
+mod layers;
 mod limits;
 mod names;
 mod objects;

@@ -864,7 +864,7 @@ macro_rules! wire {
             $($(#[$doc:meta])* $wire:literal $kind:ident $(@ $gate:tt)? $field:ident: $ty:ty,)*
             ..$unknown:ident: $rest:ty
         }
-        $(check { $(closed $closed:ident,)? $(self [$($own:tt)*],)? $($cname:literal $cfield:ident [$($limit:tt)*] $(@ $cgate:tt)?,)* })?
+        $(check { $(closed $closed:ident,)? $(rest $inner:ident,)? $(self [$($own:tt)*],)? $($cname:literal $cfield:ident [$($limit:tt)*] $(@ $cgate:tt)?,)* })?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
@@ -951,9 +951,9 @@ macro_rules! wire {
             }
         };
 
-        checks! { $name $($(closed $closed,)? $(self [$($own)*],)? $($cname $cfield [$($limit)*] $(@ $cgate)?,)*)? }
+        checks! { $name $($(closed $closed,)? $(rest $inner,)? $(self [$($own)*],)? $($cname $cfield [$($limit)*] $(@ $cgate)?,)*)? }
         describe! { @object $name ($($schema)?) [$($cwire = $ctext,)*] [$($wire $kind $(@ $gate)? $ty,)*] $rest
-            { $($(closed $closed,)? $(self [$($own)*],)? $($cname [$($limit)*] $(@ $cgate)?,)*)? } }
+            { $($(closed $closed,)? $(rest $inner,)? $(self [$($own)*],)? $($cname [$($limit)*] $(@ $cgate)?,)*)? } }
     };
 }
 
@@ -1294,6 +1294,7 @@ macro_rules! checks {
     (
         $name:ident
         $(closed $closed:ident,)?
+        $(rest $inner:ident,)?
         $(self [$($own:ident $(($($oarg:tt)*))?),*],)?
         $($wire:literal $field:ident [$($limit:ident $(($($arg:tt)*))?),*] $(@ $gate:tt)?,)*
     ) => {
@@ -1301,6 +1302,7 @@ macro_rules! checks {
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
                 $(words::internal::limited(self, at, &[$(words::Limit::$own $(($($oarg)*))?),*], out);)?
                 $(words::internal::closed(&self.$closed, at, out);)?
+                $(words::Checked::check(&self.$inner, at, out);)?
                 $($(#[cfg(feature = $gate)])?
                 words::internal::member(&self.$field, $wire, at, &[$(words::Limit::$limit $(($($arg)*))?),*], out);)*
             }
@@ -1441,7 +1443,7 @@ macro_rules! messages {
 macro_rules! describe {
     (@object $name:ident ($($schema:literal)?) [$($cwire:literal = $ctext:literal,)*]
         [$($wire:literal $kind:ident $(@ $gate:tt)? $ty:ty,)*] $rest:ty
-        { $(closed $closed:ident,)? $(self [$($own:ident $(($($oarg:tt)*))?),*],)?
+        { $(closed $closed:ident,)? $(rest $inner:ident,)? $(self [$($own:ident $(($($oarg:tt)*))?),*],)?
           $($lname:literal [$($limit:ident $(($($arg:tt)*))?),*] $(@ $lgate:tt)?,)* }
     ) => {
         describe! { @impl $name ($($schema)?) |generator| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::emit::Output;
 use crate::emit::docs::comment;
 use crate::emit::rows::{limits, literal};
-use crate::ir::{Arm, Member, Named, Openness, Presence, Rest, Shape, Type};
+use crate::ir::{Arm, Expr, Member, Named, Openness, Presence, Rest, Shape, Type};
 use crate::passes::{UNKNOWN, UNLISTED};
 
 /// Longest line of the output.
@@ -42,6 +42,18 @@ impl Output<'_> {
         let docs =
             if one.parent.is_some() && one.docs.is_none() { format!("    /// {docs}\n") } else { comment(&docs, 4) };
         out.push_str(&docs);
+        if let Shape::Struct { members, .. } = &one.shape {
+            for member in members {
+                if let Presence::Constant(text) = &member.presence {
+                    let said = member.docs.as_deref().unwrap_or_default();
+                    let _ = write!(
+                        out,
+                        "    ///\n{}",
+                        comment(&format!("`{}` is always `{text}`. {said}", member.wire), 4)
+                    );
+                }
+            }
+        }
         let _ = writeln!(out, "    ///\n    /// Schema: `{}`.", place(one));
         let name = one.definition.as_deref();
         let lists = [self.options.derives.get("*"), name.and_then(|name| self.options.derives.get(name))];
@@ -109,17 +121,24 @@ impl Output<'_> {
         if matches!(rest, Rest::Closed) {
             let _ = writeln!(out, "        closed {UNKNOWN},");
         }
+        if matches!(rest, Rest::Typed(expr) if self.is_strict(expr)) {
+            let _ = writeln!(out, "        rest {UNKNOWN},");
+        }
         if !one.limits.is_empty() {
             let _ = writeln!(out, "        self {},", limits(&one.limits));
         }
         for member in members.iter().filter(|member| !matches!(member.presence, Presence::Constant(_))) {
-            let inside = member.expr.references().iter().any(|id| self.ir.types[id.0].strict);
-            if inside || !member.limits.is_empty() {
+            if self.is_strict(&member.expr) || !member.limits.is_empty() {
                 let (wire, mark) = (literal(&member.wire), self.mark(member.gate));
                 let _ = writeln!(out, "        {wire} {} {}{mark},", member.field, limits(&member.limits));
             }
         }
         out.push_str("    }\n");
+    }
+
+    /// Whether a value of this type can break a limit.
+    fn is_strict(&self, expr: &Expr) -> bool {
+        expr.references().iter().any(|id| self.ir.types[id.0].strict)
     }
 
     fn emit_enum(&self, out: &mut String, one: &Type, values: &[Named], openness: Openness) {

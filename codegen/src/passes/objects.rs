@@ -16,22 +16,63 @@ pub(crate) fn has_members(view: &View<'_>) -> bool {
         || node.get("additionalProperties") == Some(&Node::Bool(false))
 }
 
-/// The shape of an object with members.
-pub(crate) fn shape<'a>(reader: &mut Reader<'a>, view: &View<'a>, owner: &Owner) -> Shape {
-    let node = view.place.node;
-    let required: Vec<&str> =
-        node.get("required").map(Node::items).unwrap_or_default().iter().filter_map(Node::as_str).collect();
-    let properties = node.get("properties").map(Node::members).unwrap_or_default();
-    let mut members = Vec::new();
-    for (wire, schema) in properties {
-        members.extend(member(reader, view, owner, wire, schema, required.contains(&wire.as_str())));
+/// The shape of an object with members, which may be described in several layers: every layer has to hold, so what one requires is
+/// required. `None` where a diagnostic was reported.
+pub(crate) fn shape<'a>(reader: &mut Reader<'a>, layers: &[&View<'a>], owner: &Owner) -> Option<Shape> {
+    let names = |view: &&View<'a>| view.place.node.get("required").map(Node::items).unwrap_or_default();
+    let required: Vec<&str> = layers.iter().flat_map(names).filter_map(Node::as_str).collect();
+    let mut members: Vec<Member> = Vec::new();
+    for view in layers {
+        for (wire, schema) in view.place.node.get("properties").map(Node::members).unwrap_or_default() {
+            let found = member(reader, view, owner, wire, schema, required.contains(&wire.as_str()));
+            match (found, members.iter().position(|one| one.wire == *wire)) {
+                (Some(found), Some(at)) => members[at] = narrower(reader, members[at].clone(), found, view)?,
+                (Some(found), None) => members.push(found),
+                (None, _) => {}
+            }
+        }
     }
-    for wire in required.iter().filter(|wire| !properties.iter().any(|(name, _)| name == *wire)) {
-        if !members.iter().any(|member: &Member| member.wire == **wire) {
+    for wire in required {
+        if !members.iter().any(|member| member.wire == wire) {
             members.push(bare(wire));
         }
     }
-    Shape::Struct { members, rest: rest(reader, view, owner) }
+    let rest = match layers {
+        [only] => rest(reader, only, owner),
+        _ => layers.iter().find_map(|view| closed_layer(reader, view)).unwrap_or(Some(Rest::Any))?,
+    };
+    Some(Shape::Struct { members, rest })
+}
+
+/// One member in two layers: the same twice, or a text that one of them fixes.
+fn narrower(reader: &mut Reader<'_>, one: Member, other: Member, view: &View<'_>) -> Option<Member> {
+    let same = one.presence == other.presence && one.expr == other.expr && one.limits == other.limits;
+    let fixed = |member: &Member| matches!(member.presence, Presence::Constant(_));
+    let text = |member: &Member| member.presence == Presence::Required && member.expr == Expr::String;
+    if same || (fixed(&one) && text(&other)) {
+        return Some(one);
+    }
+    if text(&one) && fixed(&other) {
+        return Some(Member { docs: other.docs.or(one.docs), ..other });
+    }
+    let message = format!("member `{}` is described in two layers of one schema, and differently", one.wire);
+    let at = view.place.at.join("properties").join(&one.wire);
+    reader.report(Diagnostic::error("codegen/layers-conflict", at, message).help("describe it once"));
+    None
+}
+
+/// A layer that forbids or types the members that it does not name speaks of its own members only, which one type cannot say.
+#[expect(clippy::option_option, reason = "the outer tells whether there is such a layer")]
+fn closed_layer(reader: &mut Reader<'_>, view: &View<'_>) -> Option<Option<Rest>> {
+    let additional = view.place.node.get("additionalProperties")?;
+    if *additional == Node::Bool(true) {
+        return None;
+    }
+    let message = "`additionalProperties` in one of several layers".to_owned();
+    let at = view.place.at.join("additionalProperties");
+    let help = "it would forbid the members of the other layers; merge them into one schema";
+    reader.report(Diagnostic::error("codegen/layers-conflict", at, message).help(help));
+    Some(None)
 }
 
 fn member<'a>(

@@ -3,6 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::document::{Location, Node};
 use crate::ir::{Bound, Expr, Gate, Ir, JsonType, Limit, Shape, Type, TypeId};
+use crate::passes::layers::{self, Layers};
 use crate::passes::limits::{limits, not_negative};
 use crate::passes::view::{Place, View, list};
 use crate::passes::{enums, objects, unions};
@@ -61,13 +62,13 @@ pub(crate) struct Part {
 }
 
 /// What a schema says beside its shape.
-struct Said {
-    null: bool,
-    limits: Vec<Limit>,
+pub(crate) struct Said {
+    pub(crate) null: bool,
+    pub(crate) limits: Vec<Limit>,
 }
 
 /// What a schema turned out to be.
-enum Found {
+pub(crate) enum Found {
     /// Says it without a type of its own.
     Plain(Expr),
     /// Needs a type.
@@ -201,6 +202,11 @@ impl<'a> Reader<'a> {
     fn find(&mut self, place: &Place<'a>, owner: &Owner, usage: Use) -> Option<(Found, bool, Vec<Limit>)> {
         match place.node {
             Node::Bool(true) => return Some((Found::Plain(Expr::Any), false, Vec::new())),
+            // In draft 7 nothing beside `$ref` counts.
+            Node::Object(_) if self.is_draft7(place) && place.node.get("$ref").is_some() => {
+                let reference = place.node.get("$ref").and_then(Node::as_str).unwrap_or_default();
+                return Some((Found::Plain(self.reference(place, reference)?), false, Vec::new()));
+            }
             Node::Object(_) => {}
             _ => {
                 let message = "this schema accepts nothing, or is no schema".to_owned();
@@ -225,21 +231,18 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&mut self, view: &View<'a>, owner: &Owner, usage: Use, said: &mut Said) -> Option<Found> {
-        if let Some(diagnostic) = unions::beside(view).or_else(|| mixed(view)) {
+        if let Some(diagnostic) = unions::beside(view) {
             self.report(diagnostic);
             return None;
         }
-        if let Some(reference) = view.reference {
-            return match self.schemas.resolve(view.place.document, reference) {
-                Ok(id) => Some(Found::Plain(Expr::Ref(TypeId(id.0)))),
-                Err(diagnostic) => {
-                    self.report(Diagnostic { at: view.place.at.clone(), ..*diagnostic });
-                    None
-                }
+        if !view.all_of.is_empty() || (view.reference.is_some() && view.has_structure()) {
+            return match layers::read(self, view, owner, said)? {
+                Layers::One(place) => self.through(&place, owner, usage, said),
+                Layers::Found(found) => Some(found),
             };
         }
-        if let Some(only) = &view.all_of {
-            return self.through(only, owner, usage, said);
+        if let Some(reference) = view.reference {
+            return self.reference(&view.place, reference).map(Found::Plain);
         }
         if let Some(values) = &view.values {
             if values.is_empty() {
@@ -262,11 +265,43 @@ impl<'a> Reader<'a> {
                 }
             };
         }
+        self.by_types(view, owner, usage, said)
+    }
+
+    /// What a schema is that only bounds values, beside layers that do the same.
+    pub(crate) fn own_structure(&mut self, view: &View<'a>, owner: &Owner, said: &mut Said) -> Option<Found> {
+        self.by_types(view, owner, Use::Inline, said)
+    }
+
+    fn by_types(&mut self, view: &View<'a>, owner: &Owner, usage: Use, said: &mut Said) -> Option<Found> {
         match view.types.as_deref() {
             None => self.untyped(view, owner, usage),
             Some([]) => Some(Found::Plain(Expr::Null)).filter(|_| std::mem::take(&mut said.null)),
             Some([only]) => self.of_type(view, *only, &said.limits, owner, usage),
             Some(types) => unions::by_type(self, view, types, owner).map(Found::Own),
+        }
+    }
+
+    pub(crate) fn is_draft7(&self, place: &Place<'_>) -> bool {
+        let root = &self.schemas.document(place.document).root;
+        root.get("$schema").and_then(Node::as_str).is_some_and(|dialect| dialect.contains("draft-07"))
+    }
+
+    /// What a `$ref` leads to.
+    pub(crate) fn target(&mut self, place: &Place<'a>, reference: &str) -> Option<Place<'a>> {
+        match self.reference(place, reference)? {
+            Expr::Ref(TypeId(index)) => Some(self.place(DefinitionId(index))),
+            _ => None,
+        }
+    }
+
+    fn reference(&mut self, place: &Place<'a>, reference: &str) -> Option<Expr> {
+        match self.schemas.resolve(place.document, reference) {
+            Ok(id) => Some(Expr::Ref(TypeId(id.0))),
+            Err(diagnostic) => {
+                self.report(Diagnostic { at: place.at.clone(), ..*diagnostic });
+                None
+            }
         }
     }
 
@@ -316,7 +351,7 @@ impl<'a> Reader<'a> {
         let plain = |expr| Some(Found::Plain(expr));
         match json_type {
             JsonType::Object if objects::has_members(view) || (usage == Use::Definition && !is_map(view)) => {
-                Some(Found::Own(objects::shape(self, view, owner)))
+                objects::shape(self, &[view], owner).map(Found::Own)
             }
             JsonType::Integer if not_negative(limits) => plain(Expr::Unsigned),
             _ => self.typed(view, json_type, owner).map(Found::Plain),
@@ -334,7 +369,7 @@ impl<'a> Reader<'a> {
             JsonType::String => Expr::String,
             JsonType::Array => Expr::Array(Box::new(self.below(view, "items", "item", owner)?)),
             JsonType::Object if objects::has_members(view) => {
-                let shape = objects::shape(self, view, owner);
+                let shape = objects::shape(self, &[view], owner)?;
                 Expr::Ref(self.add(shape, Vec::new(), &view.place, owner))
             }
             JsonType::Object => Expr::Map(Box::new(self.below(view, "additionalProperties", "value", owner)?)),
@@ -362,16 +397,6 @@ enum Use {
 /// An object whose only structure is the type of its values.
 fn is_map(view: &View<'_>) -> bool {
     matches!(view.place.node.get("additionalProperties"), Some(Node::Object(_) | Node::Bool(true)))
-}
-
-/// Two structures in one schema: each says what the value is.
-fn mixed(view: &View<'_>) -> Option<Diagnostic> {
-    let structures = [view.reference.is_some(), view.all_of.is_some(), view.object || view.array];
-    (structures.iter().filter(|one| **one).count() > 1).then(|| {
-        let message = "`$ref` or `allOf` beside other structure".to_owned();
-        Diagnostic::error("codegen/unsupported-keyword", view.place.at.clone(), message)
-            .help("merge them into one schema")
-    })
 }
 
 /// The surface of a part: never wider than that of the whole.

@@ -35,8 +35,8 @@ pub(crate) struct View<'a> {
     pub(crate) values: Option<Vec<&'a Node>>,
     /// `anyOf` or `oneOf`.
     pub(crate) union: Option<Vec<Place<'a>>>,
-    /// The only schema in `allOf`.
-    pub(crate) all_of: Option<Place<'a>>,
+    /// `allOf`.
+    pub(crate) all_of: Vec<Place<'a>>,
     /// Has `properties`, `required` or `additionalProperties`.
     pub(crate) object: bool,
     /// Has `items`.
@@ -75,7 +75,6 @@ impl<'a> View<'a> {
             (None, None) => None,
         };
         let union = union(place, &mut diagnostics);
-        let all_of = all_of(place, &mut diagnostics);
         if !diagnostics.is_empty() {
             return Err(diagnostics);
         }
@@ -90,10 +89,17 @@ impl<'a> View<'a> {
             reference: node.get("$ref").and_then(Node::as_str),
             values: values.map(|values| values.into_iter().filter(|value| **value != Node::Null).collect()),
             union: union.map(|places| places.into_iter().filter(|place| !is_null(place)).collect()),
-            all_of,
+            all_of: all_of(place),
             object: ["properties", "required", "additionalProperties"].iter().any(|key| node.get(key).is_some()),
             array: node.get("items").is_some(),
         })
+    }
+}
+
+impl View<'_> {
+    /// Whether the schema itself says what the value is, beside `$ref` and `allOf`.
+    pub(crate) fn has_structure(&self) -> bool {
+        self.object || self.array || self.types.is_some() || self.values.is_some() || self.union.is_some()
     }
 }
 
@@ -154,17 +160,9 @@ fn union<'a>(place: &Place<'a>, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec
     Some(list.iter().enumerate().map(|(index, node)| place.below(node, &[key, &index.to_string()])).collect())
 }
 
-fn all_of<'a>(place: &Place<'a>, diagnostics: &mut Vec<Diagnostic>) -> Option<Place<'a>> {
-    let list = list(place.node.get("allOf")?)?;
-    if let [only] = list {
-        return Some(place.below(only, &["allOf", "0"]));
-    }
-    let message = format!("`allOf` of {} schemas", list.len());
-    diagnostics.push(
-        Diagnostic::error("codegen/unsupported-keyword", place.at.join("allOf"), message)
-            .help("merge them into one schema; an `allOf` of one is read as that one"),
-    );
-    None
+fn all_of<'a>(place: &Place<'a>) -> Vec<Place<'a>> {
+    let branches = place.node.get("allOf").map(Node::items).unwrap_or_default();
+    branches.iter().enumerate().map(|(index, node)| place.below(node, &["allOf", &index.to_string()])).collect()
 }
 
 fn unsupported(place: &Place<'_>) -> Vec<Diagnostic> {

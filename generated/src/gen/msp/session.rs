@@ -1446,6 +1446,9 @@ tagged! {
 wire! {
     /// A part of [`SessionMcpServerConfig`].
     ///
+    /// `transport` is always `stdio`. Tells the two forms apart: `stdio` for a child process, `streamableHttp` for an
+    /// HTTP endpoint (SESS-20).
+    ///
     /// Schema: `msp.schema.json#/$defs/SessionMcpServerConfig/anyOf/0`.
     pub struct SessionMcpServerConfigStdio new(command: String) {
         is "transport" = "stdio",
@@ -1467,6 +1470,9 @@ wire! {
 
 wire! {
     /// A part of [`SessionMcpServerConfig`].
+    ///
+    /// `transport` is always `streamableHttp`. Tells the two forms apart: `stdio` for a child process, `streamableHttp`
+    /// for an HTTP endpoint (SESS-20).
     ///
     /// Schema: `msp.schema.json#/$defs/SessionMcpServerConfig/anyOf/1`.
     pub struct SessionMcpServerConfigStreamableHttp new(url: String) {
@@ -2735,6 +2741,9 @@ tagged! {
 wire! {
     /// A part of [`WorktreeStartRequest`].
     ///
+    /// `mode` is always `create`. `create`: the host makes a new worktree. `existing`: it checks the one at `path` and
+    /// uses that; the session's worktree then has origin `attached`.
+    ///
     /// Schema: `msp.schema.json#/$defs/WorktreeStartRequest/anyOf/0`.
     pub struct WorktreeStartRequestCreate new() {
         is "mode" = "create",
@@ -2747,6 +2756,9 @@ wire! {
 #[cfg(feature = "experimental")]
 wire! {
     /// A part of [`WorktreeStartRequest`].
+    ///
+    /// `mode` is always `existing`. `create`: the host makes a new worktree. `existing`: it checks the one at `path`
+    /// and uses that; the session's worktree then has origin `attached`.
     ///
     /// Schema: `msp.schema.json#/$defs/WorktreeStartRequest/anyOf/1`.
     pub struct WorktreeStartRequestExisting new(path: String) {

@@ -1806,6 +1806,9 @@ tagged! {
 wire! {
     /// A part of [`ToolReceipt`].
     ///
+    /// `family` is always `cron`. Group of tools the receipt belongs to: `cron`, `codeMode`, or a word from a newer
+    /// host.
+    ///
     /// Schema: `msp.schema.json#/$defs/ToolReceipt/anyOf/0`.
     pub struct ToolReceiptCron new(operation: ToolReceiptOperation, outcome: ToolReceiptOutcome) {
         is "family" = "cron",
@@ -1822,6 +1825,9 @@ wire! {
 
 wire! {
     /// A part of [`ToolReceipt`].
+    ///
+    /// `family` is always `codeMode`. Group of tools the receipt belongs to: `cron`, `codeMode`, or a word from a newer
+    /// host.
     ///
     /// Schema: `msp.schema.json#/$defs/ToolReceipt/anyOf/1`.
     pub struct ToolReceiptCodeMode new(operation: ToolReceiptOperation, outcome: ToolReceiptOutcome) {

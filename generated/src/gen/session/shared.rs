@@ -129,6 +129,8 @@ tagged! {
 wire! {
     /// Plain text.
     ///
+    /// `type` is always `text`. Tag that makes this a `text` block.
+    ///
     /// Schema: `defs.json#/definitions/ContentBlock/oneOf/0`.
     pub struct ContentBlockText new(text: String) {
         is "type" = "text",
@@ -140,6 +142,8 @@ wire! {
 
 wire! {
     /// Inline image.
+    ///
+    /// `type` is always `image`. Tag that makes this a `image` block.
     ///
     /// Schema: `defs.json#/definitions/ContentBlock/oneOf/1`.
     pub struct ContentBlockImage new(mime: String, data: String) {
@@ -156,6 +160,8 @@ wire! {
 
 wire! {
     /// Pointer to a stored attachment; carries no bytes.
+    ///
+    /// `type` is always `file`. Tag that makes this a `file` block.
     ///
     /// Schema: `defs.json#/definitions/ContentBlock/oneOf/2`.
     pub struct ContentBlockFile new(attachment_id: String, name: String, mime: String, size: u64) {
@@ -175,6 +181,8 @@ wire! {
 wire! {
     /// Reasoning text.
     ///
+    /// `type` is always `thinking`. Tag that makes this a `thinking` block.
+    ///
     /// Schema: `defs.json#/definitions/ContentBlock/oneOf/3`.
     pub struct ContentBlockThinking new(text: String) {
         is "type" = "thinking",
@@ -188,6 +196,8 @@ wire! {
 
 wire! {
     /// Call request emitted by the model.
+    ///
+    /// `type` is always `function_call`. Tag that makes this a `function_call` block.
     ///
     /// Schema: `defs.json#/definitions/ContentBlock/oneOf/4`.
     pub struct ContentBlockFunctionCall new(id: String, function_id: String) {
@@ -206,6 +216,8 @@ wire! {
 
 wire! {
     /// Inline answer to a call; nests blocks.
+    ///
+    /// `type` is always `function_result`. Tag that makes this a `function_result` block.
     ///
     /// Schema: `defs.json#/definitions/ContentBlock/oneOf/5`.
     pub struct ContentBlockFunctionResult new(function_call_id: String, content: Vec<ContentBlock>) {
@@ -239,6 +251,8 @@ tagged! {
 wire! {
     /// User turn.
     ///
+    /// `role` is always `user`. Tag that makes this a `user` message; an update never changes it.
+    ///
     /// Schema: `defs.json#/definitions/AgentMessage/oneOf/0`.
     pub struct AgentMessageUser new(content: Vec<ContentBlock>, timestamp: i64) {
         is "role" = "user",
@@ -252,6 +266,8 @@ wire! {
 
 wire! {
     /// Model turn.
+    ///
+    /// `role` is always `assistant`. Tag that makes this a `assistant` message; an update never changes it.
     ///
     /// Schema: `defs.json#/definitions/AgentMessage/oneOf/1`.
     pub struct AgentMessageAssistant new(
@@ -291,6 +307,8 @@ wire! {
 wire! {
     /// Result of one call as its own message.
     ///
+    /// `role` is always `function_result`. Tag that makes this a `function_result` message; an update never changes it.
+    ///
     /// Schema: `defs.json#/definitions/AgentMessage/oneOf/2`.
     pub struct AgentMessageFunctionResult new(
         function_call_id: String,
@@ -321,6 +339,8 @@ wire! {
 
 wire! {
     /// App-defined transcript item.
+    ///
+    /// `role` is always `custom`. Tag that makes this a `custom` message; an update never changes it.
     ///
     /// Schema: `defs.json#/definitions/AgentMessage/oneOf/3`.
     pub struct AgentMessageCustom new(custom_type: String, content: Vec<ContentBlock>, timestamp: i64) {
@@ -400,6 +420,8 @@ tagged! {
 wire! {
     /// Entry holding a transcript message.
     ///
+    /// `kind` is always `message`. Tag that makes this a `message` entry.
+    ///
     /// Schema: `defs.json#/definitions/SessionEntry/oneOf/0`.
     pub struct SessionEntryMessage new(id: String, timestamp: i64, message: AgentMessage) {
         is "kind" = "message",
@@ -423,6 +445,8 @@ wire! {
 
 wire! {
     /// Bookkeeping entry; not a message.
+    ///
+    /// `kind` is always `custom`. Tag that makes this a `custom` entry.
     ///
     /// Schema: `defs.json#/definitions/SessionEntry/oneOf/1`.
     pub struct SessionEntryCustom new(id: String, timestamp: i64, custom_type: String) {
