@@ -131,7 +131,7 @@ impl Builder {
 
     fn place(&self, folder: &Path, mut files: Files) -> Result<PathBuf, Box<Diagnostic>> {
         if files.len() > 1 {
-            output::write(folder, &files)?;
+            output::write(&[(folder.to_owned(), files)])?;
             return Ok(folder.to_owned());
         }
         // `OUT_DIR` is ours alone, but a second builder of the same package may have written there: nothing is removed.

@@ -132,3 +132,50 @@ fn output(table: Table, folder: &Path) -> Output {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example in the documentation of this module names every key and is accepted.
+    #[test]
+    fn the_documented_example_is_whole() {
+        let source = include_str!("config.rs").lines().map_while(|line| line.strip_prefix("//!"));
+        let example: Vec<&str> =
+            source.skip_while(|line| *line != " ```toml").skip(1).take_while(|line| *line != " ```").collect();
+        let at = Location { file: "config.rs".into(), pointer: String::new() };
+        let outputs = parse(&example.join("\n"), &at, Path::new("folder")).unwrap();
+        let [Output { schema, out, options }] = outputs.as_slice() else { panic!("one output") };
+        assert_eq!(schema, &[Path::new("folder/schema/msp")]);
+        assert_eq!(out, Path::new("folder/generated/src/gen/msp"));
+        let Options {
+            surface,
+            only,
+            root,
+            annotations,
+            layout,
+            replace,
+            derives,
+            attributes,
+            experimental,
+            schemars,
+            strict,
+            words,
+            base,
+        } = options;
+        assert_eq!(*surface, Some(Surface::Stable));
+        assert_eq!(*only, ["Item"]);
+        assert_eq!(root.as_deref(), Some("Root"));
+        assert_eq!(annotations.as_deref(), Some(Path::new("folder/annotations.json")));
+        assert_eq!(*layout, Layout::Files);
+        assert_eq!(replace["SessionId"], "crate::SessionId");
+        assert_eq!(
+            (derives["*"].as_slice(), derives["Item"].as_slice()),
+            (&["PartialEq".to_owned()][..], &["Hash".to_owned()][..])
+        );
+        assert_eq!(attributes[0], Attribute { path: "Item/text".to_owned(), attribute: "#[deprecated]".to_owned() });
+        assert_eq!((*experimental, *schemars, *strict), (When::Feature, When::Feature, When::Feature));
+        assert_eq!(words.as_deref(), Some("../words.rs"));
+        assert_eq!(base.as_deref(), Some(Path::new("folder")));
+    }
+}

@@ -106,8 +106,14 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: {} ({})", self.severity.word(), self.code, self.message, self.at)
+        let (message, at) = (one_line(&self.message), one_line(&self.at.to_string()));
+        write!(f, "{}[{}]: {message} ({at})", self.severity.word(), self.code)
     }
+}
+
+/// Names come from the input and may hold anything; a line feed or an escape of a terminal must not leave its line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Puts findings into the order in which they are shown: by file, then by place in the file (line and column where an excerpt

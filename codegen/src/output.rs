@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Location;
+use crate::input::load::normalize;
 
 pub use check::check;
 pub use write::{Written, write, write_one};
+
+/// The files of one output, and the folder that they belong in.
+pub type Output = (PathBuf, Files);
 
 /// Relative path, with `/` between its parts, to text.
 pub type Files = BTreeMap<String, String>;
@@ -26,13 +30,31 @@ fn is_ours(text: &str) -> bool {
     text.lines().take(MARKED_LINES).any(|line| MARKS.iter().all(|mark| line.contains(mark)))
 }
 
-/// The files below `folder` that are ours and that `files` does not have, sorted.
-fn extra(folder: &Path, files: &Files) -> Result<Vec<(PathBuf, String)>, Box<Diagnostic>> {
-    let wanted: Vec<PathBuf> = files.keys().map(|name| folder.join(name)).collect();
+/// The files of all outputs by path. Two outputs may have the same file (the words, say), but not with two texts.
+fn wanted(outputs: &[Output]) -> Result<BTreeMap<PathBuf, &str>, Box<Diagnostic>> {
+    let mut wanted = BTreeMap::new();
+    for (folder, files) in outputs {
+        for (name, text) in files {
+            let path = normalize(&folder.join(name));
+            if wanted.insert(path.clone(), text.as_str()).is_some_and(|other| other != text) {
+                let at = Location { file: shown(&path).into(), pointer: String::new() };
+                let message = format!("two outputs write `{}`, with different text", shown(&path));
+                let help = "give each output a folder of its own";
+                return Err(Box::new(Diagnostic::error("codegen/output-conflict", at, message).help(help)));
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// The files below the folders of all outputs that are ours and that none of them has, sorted.
+fn extra(outputs: &[Output], wanted: &BTreeMap<PathBuf, &str>) -> Result<Vec<(PathBuf, String)>, Box<Diagnostic>> {
     let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
+    let mut folders: Vec<PathBuf> = outputs.iter().map(|(folder, _)| normalize(folder)).collect();
     while let Some(folder) = folders.pop() {
-        let entries = match std::fs::read_dir(&folder) {
+        // The folder "here" is empty text as a path.
+        let readable = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+        let entries = match std::fs::read_dir(readable) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(unusable(&folder, "read", &error)),
@@ -40,13 +62,13 @@ fn extra(folder: &Path, files: &Files) -> Result<Vec<(PathBuf, String)>, Box<Dia
         for entry in entries {
             let entry = entry.map_err(|error| unusable(&folder, "read", &error))?;
             let kind = entry.file_type().map_err(|error| unusable(&entry.path(), "read", &error))?;
-            let path = entry.path();
+            let path = folder.join(entry.file_name());
             // Links are not followed: what they lead to is somebody else's.
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file()
                 && path.extension().is_some_and(|extension| extension == "rs")
-                && !wanted.contains(&path)
+                && !wanted.contains_key(&path)
             {
                 let text = read(&path)?.unwrap_or_default();
                 if is_ours(&text) {
@@ -55,7 +77,9 @@ fn extra(folder: &Path, files: &Files) -> Result<Vec<(PathBuf, String)>, Box<Dia
             }
         }
     }
+    // Folders of outputs may stand inside each other.
     found.sort();
+    found.dedup();
     Ok(found)
 }
 

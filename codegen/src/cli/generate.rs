@@ -1,16 +1,16 @@
 //! `generate`: read, lint, generate, and write or compare; nothing is written unless all of it can be.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, json};
 
 use super::arguments::{Format, Generate};
 use super::report::Report;
 use super::{Exit, Streams};
-use crate::config::{self, Output};
+use crate::config;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::output::{self, Files};
+use crate::output::{self, Files, Written};
 use crate::{generate, input, lint};
 
 pub(super) fn run(arguments: &Generate, streams: &mut Streams<'_>) -> io::Result<Exit> {
@@ -29,32 +29,35 @@ pub(super) fn run(arguments: &Generate, streams: &mut Streams<'_>) -> io::Result
         made.push((output.out.clone(), files));
         diagnostics.append(&mut found);
     }
-    let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     let mut done = Done::default();
-    if !refused {
-        for (folder, files) in &made {
-            let result = if arguments.check { done.check(folder, files) } else { done.write(folder, files) };
-            diagnostics.extend(result.err().map(|diagnostic| *diagnostic));
-        }
+    if diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error) {
+        let result = if arguments.check {
+            output::check(&made).map(|changes| done.changes = changes)
+        } else {
+            output::write(&made).map(|written| done.written = written)
+        };
+        diagnostics.extend(result.err().map(|diagnostic| *diagnostic));
     }
     let report = Report::new(diagnostics);
     finish(arguments.format, &report, &done, streams)?;
     Ok(if report.exit() == Exit::Good && !done.changes.is_empty() { Exit::Findings } else { report.exit() })
 }
 
-fn outputs(arguments: &Generate) -> Result<Vec<Output>, Box<Diagnostic>> {
+fn outputs(arguments: &Generate) -> Result<Vec<config::Output>, Box<Diagnostic>> {
     match (&arguments.config, &arguments.out) {
         (Some(config), _) => config::read(config),
-        (None, Some(out)) => {
-            Ok(vec![Output { schema: arguments.schema.clone(), out: out.clone(), options: arguments.options() }])
-        }
+        (None, Some(out)) => Ok(vec![config::Output {
+            schema: arguments.schema.clone(),
+            out: out.clone(),
+            options: arguments.options(),
+        }]),
         // The argument parser asks for one of the two.
         (None, None) => Ok(Vec::new()),
     }
 }
 
 /// The files of one output, and what was found on the way. Notes are for `lint` alone.
-fn make(output: &Output) -> (Files, Vec<Diagnostic>) {
+fn make(output: &config::Output) -> (Files, Vec<Diagnostic>) {
     let schemas = match input::read(&output.schema, &output.options) {
         Ok(schemas) => schemas,
         Err(diagnostics) => return (Files::new(), diagnostics),
@@ -73,26 +76,9 @@ fn make(output: &Output) -> (Files, Vec<Diagnostic>) {
 /// What became of the files.
 #[derive(Default)]
 struct Done {
-    written: Vec<PathBuf>,
-    removed: Vec<PathBuf>,
-    unchanged: usize,
+    written: Written,
     /// Unified diff of `--check`.
     changes: String,
-}
-
-impl Done {
-    fn write(&mut self, folder: &Path, files: &Files) -> Result<(), Box<Diagnostic>> {
-        let mut result = output::write(folder, files)?;
-        self.written.append(&mut result.written);
-        self.removed.append(&mut result.removed);
-        self.unchanged += result.unchanged;
-        Ok(())
-    }
-
-    fn check(&mut self, folder: &Path, files: &Files) -> Result<(), Box<Diagnostic>> {
-        self.changes.push_str(&output::check(folder, files)?);
-        Ok(())
-    }
 }
 
 fn finish(format: Format, report: &Report, done: &Done, streams: &mut Streams<'_>) -> io::Result<()> {
@@ -101,17 +87,18 @@ fn finish(format: Format, report: &Report, done: &Done, streams: &mut Streams<'_
         Format::Text => {
             write!(streams.out, "{}", done.changes)?;
             report.write_text(streams.err, streams.err_colour)?;
-            let (written, removed) = (done.written.len(), done.removed.len());
-            if written + removed + done.unchanged > 0 {
-                writeln!(streams.err, "{written} written, {removed} removed, {} unchanged", done.unchanged)?;
+            let Written { written, removed, unchanged } = &done.written;
+            let (written, removed) = (written.len(), removed.len());
+            if written + removed + unchanged > 0 {
+                writeln!(streams.err, "{written} written, {removed} removed, {unchanged} unchanged")?;
             }
             Ok(())
         }
         Format::Json => {
             let mut rest = Map::new();
-            rest.insert("written".to_owned(), json!(shown(&done.written)));
-            rest.insert("removed".to_owned(), json!(shown(&done.removed)));
-            rest.insert("unchanged".to_owned(), json!(done.unchanged));
+            rest.insert("written".to_owned(), json!(shown(&done.written.written)));
+            rest.insert("removed".to_owned(), json!(shown(&done.written.removed)));
+            rest.insert("unchanged".to_owned(), json!(done.written.unchanged));
             rest.insert("changes".to_owned(), json!(done.changes));
             report.write_json(streams.out, rest)
         }

@@ -1,6 +1,6 @@
 //! Findings for people: message, place, the line with a mark under it, one line of advice.
 
-use super::{Diagnostic, Severity};
+use super::{Diagnostic, Severity, one_line};
 
 /// Whether the text carries colours; the caller looks at its terminal and at `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn to_text(diagnostic: &Diagnostic, colour: Colour) -> String {
 
     let mut lines = vec![
         format!("{}{}", paint(strong, &title), paint(BOLD, &format!(": {}", one_line(&diagnostic.message)))),
-        format!("{margin} {} {}", paint(BLUE, "-->"), diagnostic.at),
+        format!("{margin} {} {}", paint(BLUE, "-->"), one_line(&diagnostic.at.to_string())),
     ];
     if let Some(excerpt) = &diagnostic.excerpt {
         let label = diagnostic.label.as_deref().unwrap_or_default();
@@ -49,9 +49,4 @@ pub fn to_text(diagnostic: &Diagnostic, colour: Colour) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
-}
-
-/// Names come from the input and may hold anything; a line feed or an escape of a terminal must not leave its line.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

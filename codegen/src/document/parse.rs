@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut members: Vec<(String, Node)> = Vec::new();
-        let mut names = HashSet::new();
+        let mut names: HashSet<String> = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if name == PRECISE_NUMBER && members.is_empty() {
                 let spelling: String = map.next_value()?;

@@ -1,6 +1,6 @@
 //! Definitions that mean nothing but themselves: a `$ref` leads to a `$ref`, round and round.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Node;
@@ -23,11 +23,7 @@ pub(super) fn find(schemas: &Schemas) -> Vec<Diagnostic> {
             (id, targets)
         })
         .collect();
-    let mut search = Search { edges: &edges, state: BTreeMap::new(), path: Vec::new(), cycles: Vec::new() };
-    for id in edges.keys() {
-        search.visit(*id);
-    }
-    search.cycles.iter().map(|cycle| report(schemas, cycle)).collect()
+    search(&edges).iter().map(|cycle| report(schemas, cycle)).collect()
 }
 
 /// The definitions that `schema` refers to without going down into the value. A schema inside it that is a definition itself
@@ -58,38 +54,35 @@ fn collect(schemas: &Schemas, document: DocumentId, schema: &Node, at: &str, tar
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Open,
-    Done,
-}
-
-struct Search<'a> {
-    edges: &'a BTreeMap<DefinitionId, Vec<DefinitionId>>,
-    state: BTreeMap<DefinitionId, State>,
-    path: Vec<DefinitionId>,
-    cycles: Vec<Vec<DefinitionId>>,
-}
-
-impl Search<'_> {
-    fn visit(&mut self, id: DefinitionId) {
-        match self.state.get(&id) {
-            Some(State::Done) => {}
-            Some(State::Open) => {
-                let start = self.path.iter().position(|on_path| *on_path == id).unwrap_or_default();
-                self.cycles.push(self.path.iter().skip(start).copied().collect());
-            }
-            None => {
-                self.state.insert(id, State::Open);
-                self.path.push(id);
-                for target in self.edges.get(&id).into_iter().flatten() {
-                    self.visit(*target);
+/// Depth-first search with its own stack: a file may chain more definitions than a thread's stack holds.
+fn search(edges: &BTreeMap<DefinitionId, Vec<DefinitionId>>) -> Vec<Vec<DefinitionId>> {
+    let mut cycles = Vec::new();
+    let mut done = BTreeSet::new();
+    for root in edges.keys() {
+        // The definitions on the way from the root, each with its targets that are still to be looked at.
+        let mut path = Vec::new();
+        let mut on_path = BTreeSet::new();
+        let mut next = Some(*root);
+        loop {
+            if let Some(id) = next.take() {
+                if on_path.contains(&id) {
+                    let start = path.iter().position(|(on_path, _)| *on_path == id).unwrap_or_default();
+                    cycles.push(path.iter().skip(start).map(|(id, _)| *id).collect());
+                } else if !done.contains(&id) {
+                    on_path.insert(id);
+                    path.push((id, edges.get(&id).map(Vec::as_slice).unwrap_or_default().iter()));
                 }
-                self.path.pop();
-                self.state.insert(id, State::Done);
+            }
+            let Some((id, targets)) = path.last_mut() else { break };
+            next = targets.next().copied();
+            if next.is_none() {
+                on_path.remove(id);
+                done.insert(*id);
+                path.pop();
             }
         }
     }
+    cycles
 }
 
 fn report(schemas: &Schemas, cycle: &[DefinitionId]) -> Diagnostic {

@@ -1,7 +1,8 @@
 //! Reads files once each and remembers where they came from.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,9 +63,19 @@ impl Loader {
     }
 }
 
+/// Longest file that is read, in bytes; a published bundle has half a million.
+const LONGEST_FILE: u64 = 64 << 20;
+
 /// Reads and parses one file.
 pub(super) fn read_document(path: &Path) -> Result<Document, Vec<Diagnostic>> {
-    let bytes = std::fs::read(path).map_err(|error| vec![unreadable(path, &error)])?;
+    let mut bytes = Vec::new();
+    // Reads one byte more than is allowed, so that a file without an end does not fill the memory.
+    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(|error| vec![unreadable(path, &error)])?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        let message = format!("`{}` is longer than {} MiB, the most that is read", display(path), LONGEST_FILE >> 20);
+        return Err(vec![Diagnostic::error("codegen/unreadable", whole(path), message)]);
+    }
     Document::parse(&display(path), &bytes)
 }
 

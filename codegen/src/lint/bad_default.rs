@@ -10,15 +10,16 @@ use crate::schemas::{DocumentId, Schemas};
 
 pub(super) const CODE: &str = "codegen/bad-default";
 
-/// How many `$ref`s a default is followed through; more is a cycle, which is reported elsewhere.
-const LONGEST_CHAIN: usize = 32;
+/// How many schemas one default is held against; beyond that nobody can say. Branches that name each other would go on for ever.
+const MOST_SCHEMAS: usize = 1000;
 
 /// Bundles and session schemas: an error. Elsewhere: a warning.
 pub(super) fn check(context: &Context<'_>, out: &mut Vec<Diagnostic>) {
     for schema in &context.all {
         let Some(default) = schema.node.get("default") else { continue };
         let at = schema.at.join("default");
-        if let Some(expected) = misfit(context.schemas, schema.document, schema.node, default, LONGEST_CHAIN) {
+        let mut fit = Fit { schemas: context.schemas, left: MOST_SCHEMAS };
+        if let Some(expected) = fit.misfit(schema.document, schema.node, default) {
             let message = format!("the default {} is not {expected}", shown(default));
             out.push(
                 Diagnostic::new(context.severity_of_form(), CODE, at, message)
@@ -38,20 +39,42 @@ pub(super) fn check(context: &Context<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What was expected, where `value` does not fit; `None` where it fits or nobody can say.
-fn misfit(schemas: &Schemas, document: DocumentId, schema: &Node, value: &Node, chain: usize) -> Option<String> {
-    if *schema == Node::Bool(false) {
-        return Some("allowed at all".to_owned());
+/// One default against its schema.
+struct Fit<'a> {
+    schemas: &'a Schemas,
+    /// How many schemas may still be looked at.
+    left: usize,
+}
+
+impl Fit<'_> {
+    /// What was expected, where `value` does not fit; `None` where it fits or nobody can say.
+    fn misfit(&mut self, document: DocumentId, schema: &Node, value: &Node) -> Option<String> {
+        self.left = self.left.checked_sub(1)?;
+        if *schema == Node::Bool(false) {
+            return Some("allowed at all".to_owned());
+        }
+        if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
+            let target = self.schemas.references.get(&(document, reference.to_owned()))?;
+            let document = self.schemas.definition(*target).document;
+            return self.misfit(document, self.schemas.node(*target), value);
+        }
+        wrong_type(schema, value)
+            .or_else(|| wrong_choice(schema, value))
+            .or_else(|| out_of_bounds(schema, value))
+            .or_else(|| self.wrong_branch(document, schema, value))
     }
-    if let (Some(reference), Some(left)) = (schema.get("$ref").and_then(Node::as_str), chain.checked_sub(1)) {
-        let target = schemas.references.get(&(document, reference.to_owned()))?;
-        let definition = schemas.definition(*target);
-        return misfit(schemas, definition.document, schemas.node(*target), value, left);
+
+    fn wrong_branch(&mut self, document: DocumentId, schema: &Node, value: &Node) -> Option<String> {
+        let branches = |keyword: &str| schema.get(keyword).map(Node::items).unwrap_or_default().iter();
+        if let Some(expected) = branches("allOf").find_map(|branch| self.misfit(document, branch, value)) {
+            return Some(expected);
+        }
+        ["anyOf", "oneOf"].iter().find_map(|keyword| {
+            let misfits: Option<Vec<String>> =
+                branches(keyword).map(|branch| self.misfit(document, branch, value)).collect();
+            misfits.filter(|misfits| !misfits.is_empty()).map(|misfits| misfits.join(" or "))
+        })
     }
-    wrong_type(schema, value)
-        .or_else(|| wrong_choice(schema, value))
-        .or_else(|| out_of_bounds(schema, value))
-        .or_else(|| wrong_branch(schemas, document, schema, value, chain))
 }
 
 fn wrong_type(schema: &Node, value: &Node) -> Option<String> {
@@ -93,19 +116,6 @@ fn out_of_bounds(schema: &Node, value: &Node) -> Option<String> {
         .or_else(|| broken("maximum", |n, b| n <= b, "at most"))
         .or_else(|| broken("exclusiveMinimum", |n, b| n > b, "more than"))
         .or_else(|| broken("exclusiveMaximum", |n, b| n < b, "less than"))
-}
-
-fn wrong_branch(schemas: &Schemas, document: DocumentId, schema: &Node, value: &Node, chain: usize) -> Option<String> {
-    let left = chain.checked_sub(1)?;
-    let branches = |keyword: &str| schema.get(keyword).map(Node::items).unwrap_or_default().iter();
-    if let Some(expected) = branches("allOf").find_map(|branch| misfit(schemas, document, branch, value, left)) {
-        return Some(expected);
-    }
-    ["anyOf", "oneOf"].iter().find_map(|keyword| {
-        let misfits: Option<Vec<String>> =
-            branches(keyword).map(|branch| misfit(schemas, document, branch, value, left)).collect();
-        misfits.filter(|misfits| !misfits.is_empty()).map(|misfits| misfits.join(" or "))
-    })
 }
 
 /// Equality of JSON Schema, for which `1` and `1.0` are one number.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Table;
+use crate::diagnostic::one_line;
 
 pub(super) fn to_text(table: &Table) -> String {
     let head: Vec<String> = table.columns.iter().map(|column| (*column).to_owned()).collect();
@@ -25,9 +26,7 @@ pub(super) fn to_text(table: &Table) -> String {
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
-        Value::String(text) => {
-            text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
-        }
+        Value::String(text) => one_line(text),
         Value::Array(items) if items.is_empty() => "-".to_owned(),
         Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(", "),
         Value::Bool(true) => "yes".to_owned(),

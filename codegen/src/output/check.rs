@@ -1,10 +1,8 @@
 //! Comparing: what writing would change, as a unified diff.
 
-use std::path::Path;
-
 use similar::TextDiff;
 
-use super::{Files, extra, read, shown};
+use super::{Output, extra, read, shown, wanted};
 use crate::diagnostic::Diagnostic;
 
 /// How a diff names the side that does not exist.
@@ -14,18 +12,18 @@ const NOTHING: &str = "/dev/null";
 /// should be. Writes nothing.
 ///
 /// # Errors
-/// `codegen/unwritable` for a file or folder that cannot be read.
-pub fn check(folder: &Path, files: &Files) -> Result<String, Box<Diagnostic>> {
+/// `codegen/unwritable` for a file or folder that cannot be read, and `codegen/output-conflict`.
+pub fn check(outputs: &[Output]) -> Result<String, Box<Diagnostic>> {
+    let wanted = wanted(outputs)?;
     let mut changes = String::new();
-    for (name, text) in files {
-        let path = folder.join(name);
-        match read(&path)? {
+    for (path, text) in &wanted {
+        match read(path)? {
             Some(on_disk) if on_disk == *text => {}
-            Some(on_disk) => changes.push_str(&diff(&on_disk, text, &shown(&path), &shown(&path))),
-            None => changes.push_str(&diff("", text, NOTHING, &shown(&path))),
+            Some(on_disk) => changes.push_str(&diff(&on_disk, text, &shown(path), &shown(path))),
+            None => changes.push_str(&diff("", text, NOTHING, &shown(path))),
         }
     }
-    for (path, on_disk) in extra(folder, files)? {
+    for (path, on_disk) in extra(outputs, &wanted)? {
         changes.push_str(&diff(&on_disk, "", &shown(&path), NOTHING));
     }
     Ok(changes)

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Files, extra, read, unusable};
+use super::{Output, extra, read, unusable, wanted};
 use crate::diagnostic::Diagnostic;
 
 /// What writing did.
@@ -17,25 +17,26 @@ pub struct Written {
     pub unchanged: usize,
 }
 
-/// Brings the files below `folder` to `files`, and removes those that an earlier run left.
+/// Brings the files of all outputs to what is given, and removes those that an earlier run left in their folders.
 ///
 /// Files of other people are not touched: only those that say in their first lines that this program made them are removed.
 ///
 /// # Errors
-/// `codegen/unwritable`. When a file cannot be written, none was changed; a failure while renaming, for which the disk has to
-/// break between two files, leaves each file whole, old or new.
-pub fn write(folder: &Path, files: &Files) -> Result<Written, Box<Diagnostic>> {
+/// `codegen/unwritable`, and `codegen/output-conflict` for a file that two outputs have with different text. When a file cannot be
+/// written, none was changed; a failure while renaming, for which the disk has to break between two files, leaves each file whole,
+/// old or new.
+pub fn write(outputs: &[Output]) -> Result<Written, Box<Diagnostic>> {
+    let wanted = wanted(outputs)?;
     let mut result = Written::default();
     let mut staged = Staged::default();
-    for (name, text) in files {
-        let path = folder.join(name);
-        if read(&path)?.as_ref() == Some(text) {
+    for (path, text) in &wanted {
+        if read(path)?.as_deref() == Some(*text) {
             result.unchanged += 1;
         } else {
-            staged.add(path, text)?;
+            staged.add(path.clone(), text)?;
         }
     }
-    let extra = extra(folder, files)?;
+    let extra = extra(outputs, &wanted)?;
     result.written = staged.commit()?;
     for (path, _) in extra {
         std::fs::remove_file(&path).map_err(|error| unusable(&path, "removed", &error))?;
