@@ -19,4 +19,27 @@ macro_rules! recordings {
     };
 }
 
-recordings![];
+recordings![
+    "account-settings-and-usage",
+    "approval-in-stages",
+    "approval-screen-control",
+    "first-turn",
+    "fork-side-chat-and-resume",
+    "gap-and-pages",
+    "goal-from-set-to-clear",
+    "handshake-refusals",
+    "items-of-every-kind",
+    "lists-and-catalogues",
+    "long-answers",
+    "peers-and-admissions",
+    "questions-to-the-user",
+    "raw-log",
+    "screen-control-setup",
+    "session-functions",
+    "session-settings",
+    "skills-and-plugins",
+    "subagent-life",
+    "tasks-and-queue",
+    "uploads-and-outputs",
+    "workflow-with-children",
+];

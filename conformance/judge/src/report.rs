@@ -69,15 +69,11 @@ impl Finding {
 
     /// The finding in one line, without the file: rule, method, place, and what was wrong there.
     pub fn line(&self) -> String {
-        let mut line = format!("{}[{}]:", self.severity.word(), self.rule.id());
-        for part in [self.method.as_deref(), Some(self.pointer.as_str()), self.keyword.as_deref()].into_iter().flatten()
-        {
-            if !part.is_empty() {
-                line.push(' ');
-                line.push_str(part);
-            }
-        }
-        line.push_str(&format!(": expected {}, found {}", self.expected, self.actual));
+        let parts = [self.method.as_deref(), Some(self.pointer.as_str()), self.keyword.as_deref()];
+        let place: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        let colon = if place.is_empty() { "" } else { ": " };
+        let (severity, rule, place) = (self.severity.word(), self.rule.id(), place.join(" "));
+        let mut line = format!("{severity}[{rule}]: {place}{colon}expected {}, found {}", self.expected, self.actual);
         if !self.fits.is_empty() {
             line.push_str(&format!("; fits {}", self.fits.join(", ")));
         }

@@ -93,12 +93,12 @@ impl Validators {
 
     fn add_fault(&self, root: &str, error: &ValidationError<'_>, at: &str, out: &mut Explained) {
         let (schema, node) = self.place(error);
-        // A place that this crate widened: what the overlay says is there is what was expected.
-        if let (Some(node), ValidationErrorKind::AnyOf { context }) = (node, error.kind()) {
-            if node.get(FIRST_KEYWORD).is_some() {
-                for inner in context.first().into_iter().flatten() {
-                    self.add_fault(root, inner, at, out);
-                }
+        if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+            // In a place that this crate widened, what the overlay says is there is what was expected.
+            let widened = node.is_some_and(|node| node.get(FIRST_KEYWORD).is_some());
+            let meant = if widened { context.first() } else { meant(error, context) };
+            if let Some(branch) = meant {
+                branch.iter().for_each(|inner| self.add_fault(root, inner, at, out));
                 return;
             }
         }
@@ -249,6 +249,25 @@ impl Schema {
             }
         }
     }
+}
+
+/// The one branch that the value was surely meant for: all others ask for another kind of value, or for another tag.
+fn meant<'c>(
+    error: &ValidationError<'_>,
+    branches: &'c [Vec<ValidationError<'static>>],
+) -> Option<&'c Vec<ValidationError<'static>>> {
+    let here = error.instance_path().as_str();
+    let is_other = |inner: &ValidationError<'_>| {
+        let below = inner.instance_path().as_str().strip_prefix(here).unwrap_or_default();
+        match inner.kind() {
+            ValidationErrorKind::Type { .. } => below.is_empty(),
+            ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => below.matches('/').count() <= 1,
+            _ => false,
+        }
+    };
+    let mut left = branches.iter().filter(|branch| !branch.iter().any(is_other));
+    let first = left.next()?;
+    if left.next().is_none() { Some(first) } else { None }
 }
 
 /// The definition in which a keyword stands, by its pointer.

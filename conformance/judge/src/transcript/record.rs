@@ -142,18 +142,11 @@ impl Recogniser {
             }
             let outcome = match name {
                 b"dir" => match text(scan, word) {
-                    Some(()) if word == "client" => {
-                        found.dir = Some(Ok(Side::Client));
+                    Some(()) => {
+                        found.dir = Some(side(word).ok_or(()));
                         Ok(())
                     }
-                    Some(()) if word == "server" => {
-                        found.dir = Some(Ok(Side::Server));
-                        Ok(())
-                    }
-                    _ => {
-                        found.dir = Some(Err(()));
-                        return scan.skip(1).map(drop);
-                    }
+                    None => Err("`dir` is no string"),
                 },
                 b"raw" => {
                     found.raw = true;
@@ -217,6 +210,10 @@ impl Recogniser {
             None => Form::Unknown,
         }
     }
+}
+
+fn side(word: &str) -> Option<Side> {
+    [Side::Client, Side::Server].into_iter().find(|side| side.word() == word)
 }
 
 /// Reads a string into `word`.

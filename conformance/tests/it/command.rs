@@ -1,0 +1,1 @@
+//! The command as a program: arguments, exit codes, what goes where.
