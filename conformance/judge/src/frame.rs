@@ -20,6 +20,7 @@ pub(crate) enum Shape<'b> {
         id: IdRef<'b>,
         method: usize,
     },
+    /// Nothing that is answered, or an error that answers nothing.
     Notification,
     /// A response to an open request, or to none that is known; `result` are the bytes of its result.
     Response {
@@ -50,6 +51,7 @@ struct Part {
 struct Members<'b> {
     version: bool,
     id: Option<IdRef<'b>>,
+    null_id: bool,
     method: Option<usize>,
     params: Option<Part>,
     result: Option<Part>,
@@ -71,9 +73,13 @@ impl Fast<'_> {
             scan.ask(Why::Envelope)?;
         }
         match (seen.method, seen.id) {
-            (Some(method), id) => self.call(&mut scan, &seen, method, id),
+            (Some(method), id) if !seen.null_id => self.call(&mut scan, &seen, method, id),
             (None, Some(id)) => self.response(&mut scan, &seen, id),
-            (None, None) => Err(Ask(Why::Envelope)),
+            // An error for something whose id could not be read.
+            (None, None) if seen.null_id && seen.error && seen.result.is_none() && seen.params.is_none() => {
+                Ok(Good { side: self.side, shape: Shape::Notification })
+            }
+            _ => Err(Ask(Why::Envelope)),
         }
     }
 
@@ -93,7 +99,11 @@ impl Fast<'_> {
                 }
                 Ok(())
             }
-            b"id" if seen.id.is_none() => {
+            b"id" if seen.id.is_none() && !seen.null_id && scan.peek()? == b'n' => {
+                seen.null_id = true;
+                scan.skip(1).map(drop)
+            }
+            b"id" if seen.id.is_none() && !seen.null_id => {
                 seen.id = Some(id(scan)?);
                 Ok(())
             }

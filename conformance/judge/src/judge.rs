@@ -207,10 +207,11 @@ impl Judge {
 
     fn asked(&mut self, place: Place<'_>, asker: Side, id: IdRef<'_>, method: Option<usize>) {
         let connection = &mut self.connections[place.conn as usize];
-        let name = method.map(|method| connection.schema.methods[method].name.clone());
-        connection.from_start |= name.as_deref() == Some("initialize") && place.frame.side.is_some();
+        let name = method.map_or("", |method| connection.schema.methods[method].name.as_str());
+        connection.from_start |= name == "initialize" && place.frame.side.is_some();
         let earlier = self.open.insert(place.conn, asker, id, Pending { method, line: place.line });
         if let (Insertion::InFlight(line), Some(_)) = (earlier, place.frame.side) {
+            let name = method.map(|_| name.to_owned());
             let actual = format!("the id of the request in line {line}, which is open");
             let mut finding = self.finding(Rule::IdInFlight, place, "an id that is free", actual);
             finding.pointer = "/id".to_owned();

@@ -7,6 +7,8 @@ mod judge;
 mod library;
 mod pairing;
 mod pointer;
+#[doc(hidden)]
+pub mod probe;
 pub mod report;
 pub mod rules;
 mod schema;

@@ -18,11 +18,20 @@ pub(crate) struct Compiler<'v> {
     event: Option<&'v EventShape>,
     nodes: Vec<Node>,
     done: HashMap<&'v str, Id>,
+    /// Nodes that say nothing but the kind are made once, so that equal demands are equal nodes.
+    plain: HashMap<u8, Id>,
 }
 
 impl<'v> Compiler<'v> {
     pub(crate) fn new(definitions: &'v Map<String, Value>, dialect: Dialect, event: Option<&'v EventShape>) -> Self {
-        Self { definitions, dialect, event, nodes: vec![Node::Ask, Node::Kinds(Kinds::ALL)], done: HashMap::new() }
+        Self {
+            definitions,
+            dialect,
+            event,
+            nodes: vec![Node::Ask, Node::Kinds(Kinds::ALL)],
+            done: HashMap::new(),
+            plain: HashMap::new(),
+        }
     }
 
     const ASK: Id = 0;
@@ -51,6 +60,15 @@ impl<'v> Compiler<'v> {
         id
     }
 
+    fn kinds_node(&mut self, kinds: Kinds) -> Id {
+        if let Some(id) = self.plain.get(&kinds.0) {
+            return *id;
+        }
+        let id = self.push(Node::Kinds(kinds));
+        self.plain.insert(kinds.0, id);
+        id
+    }
+
     /// The node of a definition, compiled once; a name that is not there asks.
     pub(crate) fn definition(&mut self, name: &str) -> Id {
         let Some((name, schema)) = self.definitions.get_key_value(name) else { return Self::ASK };
@@ -68,7 +86,8 @@ impl<'v> Compiler<'v> {
             return id;
         }
         let inner = self.schema(schema);
-        let moves = inner as usize + 1 == self.nodes.len() && !self.done.values().any(|other| *other == inner);
+        let moves = inner as usize + 1 == self.nodes.len()
+            && !self.done.values().chain(self.plain.values()).any(|other| *other == inner);
         // A node that was just made and that nothing else names can move into the place that was kept for it.
         let node = if moves { self.nodes.pop() } else { None };
         self.nodes[id as usize] = node.unwrap_or(Node::Same(inner));
@@ -217,11 +236,11 @@ impl<'v> Compiler<'v> {
             .filter(|(kind, _)| allowed.holds(*kind))
             .collect();
         match special.as_slice() {
-            [] => self.push(Node::Kinds(allowed)),
+            [] => self.kinds_node(allowed),
             // The special node itself refuses all other kinds.
             [(kind, id)] if allowed.and(*kind) == allowed => *id,
             _ => {
-                let plain = self.push(Node::Kinds(allowed));
+                let plain = self.kinds_node(allowed);
                 let mut by = [plain; 7];
                 for (kind, id) in special {
                     for (bit, slot) in by.iter_mut().enumerate() {
@@ -344,7 +363,7 @@ fn merge_objects(one: &Object, other: &Object) -> Option<Object> {
     let mut required = other.required;
     for (index, member) in one.members.iter().enumerate() {
         let at = match members.iter().position(|it| it.name == member.name) {
-            // Equal demands have equal nodes only where they are one definition or one of the fixed nodes.
+            // Equal demands have equal nodes where they are one definition or plain kinds.
             Some(at) if members[at].node == member.node => at,
             Some(_) => return None,
             None => {

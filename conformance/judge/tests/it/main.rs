@@ -1,1 +1,7 @@
 //! Tests of the judge as a library.
+
+mod format;
+mod frames;
+mod mutate;
+mod reference;
+mod soundness;
