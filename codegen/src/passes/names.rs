@@ -126,9 +126,10 @@ impl Unique {
 
     fn take(&mut self, name: &str, separator: &str) -> String {
         let mut candidate = name.to_owned();
+        let stem = name.trim_end_matches('_'); // a number is enough to tell the name from a keyword
         let mut number = 2;
         while !self.0.insert(candidate.clone()) {
-            candidate = format!("{name}{separator}{number}");
+            candidate = format!("{stem}{separator}{number}");
             number += 1;
         }
         candidate

@@ -223,6 +223,7 @@ impl<'a> Reader<'a> {
             }
         };
         let mut said = Said { null: view.null, limits: limits(place) };
+        self.diagnostics.extend(said.limits.iter().filter_map(|limit| unchecked(place, limit)));
         let found = self.shape(&view, owner, usage, &mut said)?;
         if matches!(found, Found::Plain(Expr::Unsigned)) {
             said.limits.retain(|limit| *limit != Limit::Integer(Bound::Minimum, 0));
@@ -231,7 +232,7 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&mut self, view: &View<'a>, owner: &Owner, usage: Use, said: &mut Said) -> Option<Found> {
-        if let Some(diagnostic) = unions::beside(view) {
+        if let Some(diagnostic) = unions::beside(view).or_else(|| unions::narrowed(self, view)) {
             self.report(diagnostic);
             return None;
         }
@@ -383,6 +384,15 @@ impl<'a> Reader<'a> {
             Some(schema) => self.whole(&view.place.below(schema, &[key]), &owner.child(hint, Gate::Open)),
         }
     }
+}
+
+/// A pattern that the types cannot check: they read it with regex-lite, which knows less than JSON Schema asks for.
+fn unchecked(place: &Place<'_>, limit: &Limit) -> Option<Diagnostic> {
+    let Limit::Pattern(pattern) = limit else { return None };
+    let error = regex_lite::Regex::new(pattern).err()?;
+    let message = format!("the pattern `{pattern}` is not checked: {error}");
+    let help = "spell it without `\\p`, `\\c`, look-around and back references, or leave it to a validator";
+    Some(Diagnostic::warning("codegen/pattern-unchecked", place.at.join("pattern"), message).help(help))
 }
 
 /// Where a schema stands.

@@ -147,6 +147,31 @@ pub(crate) fn beside(view: &View<'_>) -> Option<Diagnostic> {
     })
 }
 
+/// A `type` beside alternatives that rules out some of what these accept.
+pub(crate) fn narrowed<'a>(reader: &Reader<'a>, view: &View<'a>) -> Option<Diagnostic> {
+    let (types, branches) = (view.types.as_ref()?, view.union.as_ref()?);
+    let allowed = |name: &str| match JsonType::from_name(name) {
+        Some(JsonType::Integer) if types.contains(&JsonType::Number) => true,
+        Some(one) => one == JsonType::Null || types.contains(&one),
+        None => false,
+    };
+    let within = |branch: &Place<'a>| {
+        let Some(place) = reader.follow(branch) else { return true };
+        let has = |key: &str| place.node.get(key).is_some();
+        match place.node.get("type") {
+            Some(Node::Array(names)) => names.iter().filter_map(Node::as_str).all(allowed),
+            Some(name) => name.as_str().is_some_and(allowed),
+            None if has("enum") || has("const") => allowed("string"),
+            None => (has("properties") || has("required")) && allowed("object"),
+        }
+    };
+    (!branches.iter().all(within)).then(|| {
+        let message = "`type` rules out some of what the alternatives beside it accept".to_owned();
+        Diagnostic::error("codegen/union-beside-members", view.place.at.clone(), message)
+            .help("say the type in each alternative")
+    })
+}
+
 /// Whether an expression is the plain form of a JSON type; used to name the alternatives of a union.
 pub(crate) fn plain_type(expr: &Expr) -> Option<JsonType> {
     Some(match expr {
