@@ -1,10 +1,19 @@
-//! What needs files from beside the repository, in `../shared`. Where they are absent the tests show as ignored, and with
-//! `REQUIRE_PEERS=1` they fail.
+//! What needs something from outside: files beside the repository in `../shared`, or a package with the official test
+//! suite of JSON Schema. What is absent shows as ignored, and with `REQUIRE_PEERS=1` it fails (or is fetched).
 //!
 //! - `schemas`: reading and linting of every published bundle, of the session schemas, and of faults that others met.
-#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+//! - `bundles`: output of every published bundle, compiled.
+//! - `faults`: values through the types of the faults.
+//! - `suite`: the test suite of JSON Schema through the generator and its types.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
+#![allow(clippy::print_stdout, reason = "the counts are what people read here")]
 
+mod bundles;
+mod faults;
 mod schemas;
+mod scratch;
+mod suite;
+mod values;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,30 +21,42 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// A test over the shared folder.
+/// A test over a folder from outside.
 type Check = fn(&Path) -> Result<(), Failed>;
 
-const CHECKS: [(&str, Check); 4] = [
+const CHECKS: [(&str, Check); 6] = [
     ("published_bundles_lint_without_errors", schemas::published_bundles),
     ("marks_and_surfaces_agree", schemas::marks_and_surfaces_agree),
     ("session_schemas_are_clean", schemas::session),
     ("faults_are_read_and_named", schemas::faults),
+    ("published_bundles_compile", bundles::compile),
+    ("faults_come_back_equal", faults::run),
 ];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let shared = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let there = shared.join("msp/structure").is_dir();
     let required = env::var_os("REQUIRE_PEERS").is_some_and(|value| value == "1");
-    let trials = CHECKS.map(|(name, check)| {
-        let shared = shared.clone();
-        match (there, required) {
-            (true, _) => Trial::test(name, move || check(&shared)),
-            (false, true) => Trial::test(name, || Err("../shared is absent, and REQUIRE_PEERS=1".into())),
-            (false, false) => Trial::test(name, || Ok(())).with_kind("no ../shared").with_ignored_flag(true),
-        }
-    });
-    libtest_mimic::run(&arguments, trials.into()).exit_code()
+    let shared = shared();
+    let mut trials: Vec<Trial> =
+        CHECKS.into_iter().map(|(name, check)| trial(name, shared.clone(), required, check)).collect();
+    // Listing the tests fetches nothing.
+    let suite = suite::folder(required && !arguments.list);
+    trials.push(trial("json_schema_test_suite", suite, required, suite::run));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A test of something that may be absent, for the reason given.
+fn trial(name: &str, folder: Result<PathBuf, String>, required: bool, check: Check) -> Trial {
+    match folder {
+        Ok(folder) => Trial::test(name, move || check(&folder)),
+        Err(reason) if required => Trial::test(name, move || Err(reason.into())),
+        Err(reason) => Trial::test(name, || Ok(())).with_kind(reason).with_ignored_flag(true),
+    }
+}
+
+fn shared() -> Result<PathBuf, String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    if folder.join("msp/structure").is_dir() { Ok(folder) } else { Err("no ../shared".to_owned()) }
 }
 
 /// Fails with both sides unless they are equal.
