@@ -2,6 +2,20 @@
 //!
 //! What weighs how much depends on the kind of input: a bundle promises more than JSON Schema asks of a plain file.
 //! References that lead nowhere, or round in a circle, are found on reading and are part of what `lint` shows.
+//!
+//! | code | bundle | session functions | plain schema |
+//! |---|---|---|---|
+//! | `codegen/unresolved-ref`, `codegen/remote-ref`, `codegen/ambiguous-ref`, `codegen/ref-cycle` | error | error | error |
+//! | `codegen/duplicate-member`, `codegen/bad-row` | error | error | error |
+//! | `codegen/dialect`: a near draft, an unknown one, a keyword that means something else there | note, warning, error | same | same |
+//! | `codegen/enum-without-openness` | error | note, where others have it | note, where others have it |
+//! | `codegen/openness-without-enum`, `codegen/unknown-openness`, `codegen/empty-enum` | error | error | warning |
+//! | `codegen/unknown-required` | error | error | warning, where all members are in one place |
+//! | `codegen/bad-default`; a date-time that is none is always a warning | error | error | warning |
+//! | `codegen/colliding-members` | warning | warning | warning |
+//! | `codegen/unreached-definition` | warning with an overlay, else note | warning | note, where the root is a schema |
+//! | `codegen/duplicate-error-code` | error | error | – |
+//! | `codegen/overlay-without-target`, `codegen/missing-overlay-entry` | error with an overlay; one note for older published ones | – | – |
 
 mod bad_default;
 mod colliding_members;
@@ -25,7 +39,7 @@ use crate::schemas::{DocumentId, Kind, Schemas};
 /// One lint: looks at the schemas and adds what it finds.
 type Lint = fn(&Context<'_>, &mut Vec<Diagnostic>);
 
-/// All lints, with their codes, in the order of the documentation.
+/// All lints, with their codes, in the order of the table above.
 const LINTS: [(&str, Lint); 11] = [
     (dialect::CODE, dialect::check),
     (enum_without_openness::CODE, enum_without_openness::check),

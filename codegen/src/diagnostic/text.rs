@@ -50,3 +50,26 @@ pub fn to_text(diagnostic: &Diagnostic, colour: Colour) -> String {
     lines.push(String::new());
     lines.join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    #[test]
+    fn colours_change_nothing_but_colours() {
+        let document = Document::parse("a.json", b"{ \"a\": 1 }").unwrap();
+        let mut found =
+            [Diagnostic::warning("codegen/test", document.at("/a"), "message").label("here").help("advice")];
+        crate::diagnostic::attach_excerpts(&mut found, &[document]);
+        let [found] = found;
+        let plain = to_text(&found, Colour::Never);
+        assert!(!plain.contains('\x1b'));
+        let mut coloured = to_text(&found, Colour::Always);
+        assert!(coloured.starts_with(YELLOW));
+        for style in [BOLD, RED, YELLOW, CYAN, BLUE, "\x1b[0m"] {
+            coloured = coloured.replace(style, "");
+        }
+        assert_eq!(coloured, plain);
+    }
+}

@@ -1,6 +1,5 @@
 //! Writing: every file beside its place first, then all renamed.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Output, extra, read, unusable, wanted};
@@ -69,9 +68,6 @@ impl Staged {
     fn add(&mut self, place: PathBuf, text: &str) -> Result<(), Box<Diagnostic>> {
         let folder = place.parent().unwrap_or(Path::new(""));
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, "made", &error))?;
-        if place.is_dir() {
-            return Err(unusable(&place, "written", &io::Error::from(io::ErrorKind::IsADirectory)));
-        }
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         // The process id keeps two runs apart; cargo may start build scripts side by side.
         let temporary = place.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
