@@ -1,5 +1,6 @@
 //! Makes a transcript of any size from the kit's own recordings, with fresh ids in every repetition.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use msp_conformance::recordings;
@@ -10,7 +11,7 @@ const UUID_HEAD: &str = "0199c0de";
 
 /// How the frames are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// The frame alone.
     Bare,
     /// `{"dir","raw"}`.
@@ -32,15 +33,15 @@ enum Piece {
 
 /// What was written.
 #[derive(Default, Clone, Copy)]
-pub struct Size {
-    pub frames: u64,
+pub(crate) struct Size {
+    pub(crate) frames: u64,
     /// Bytes of the frames, before they were wrapped.
-    pub frame_bytes: u64,
-    pub bytes: u64,
+    pub(crate) frame_bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Writes whole repetitions until there are at least so many bytes.
-pub fn write(out: &mut dyn Write, form: Form, least: u64) -> io::Result<Size> {
+pub(crate) fn write(out: &mut dyn Write, form: Form, least: u64) -> io::Result<Size> {
     let templates = templates(form);
     let mut size = Size::default();
     let mut line = String::new();
@@ -51,7 +52,7 @@ pub fn write(out: &mut dyn Write, form: Form, least: u64) -> io::Result<Size> {
             for piece in &template.pieces {
                 match piece {
                     Piece::Text(text) => line.push_str(text),
-                    Piece::Repetition => line.push_str(&format!("{:08x}", 0x0199_c0de + repetition)),
+                    Piece::Repetition => write!(line, "{:08x}", 0x0199_c0de + repetition).map_err(io::Error::other)?,
                     Piece::Id(id) => line.push_str(&(repetition * 1_000_000 + id).to_string()),
                 }
             }

@@ -8,6 +8,8 @@
 //! Rounds are interleaved and the table shows medians, and the median of the ratios of the rounds. Everything runs on
 //! one thread. Peak memory is that of a child process which does nothing but the one validation.
 
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark prints rounded figures")]
+
 mod corpus;
 
 use std::fs::File;

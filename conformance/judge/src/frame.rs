@@ -39,6 +39,30 @@ pub(crate) struct Fast<'s> {
     pub(crate) broken: Option<Why>,
 }
 
+/// A look at the table of open requests.
+#[derive(Clone, Copy, Default)]
+enum Looked {
+    #[default]
+    NotYet,
+    At(Option<(Side, Pending)>),
+}
+
+/// What a member is checked against.
+#[derive(Clone, Copy)]
+enum Against {
+    /// Not known yet.
+    Later,
+    /// Nothing but being an object.
+    Object,
+    Node(Id),
+}
+
+impl From<Option<Id>> for Against {
+    fn from(node: Option<Id>) -> Self {
+        node.map_or(Self::Object, Self::Node)
+    }
+}
+
 /// A member whose value is checked once it is known against what.
 #[derive(Clone, Copy)]
 struct Part {
@@ -48,6 +72,7 @@ struct Part {
 }
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands for one member of the envelope")]
 struct Members<'b> {
     version: bool,
     id: Option<IdRef<'b>>,
@@ -55,7 +80,8 @@ struct Members<'b> {
     method: Option<usize>,
     params: Option<Part>,
     result: Option<Part>,
-    pending: Option<Option<(Side, Pending)>>,
+    /// The request that is answered, once the result has asked for it.
+    pending: Looked,
     error: bool,
     trace: Option<Part>,
     emitted: bool,
@@ -117,17 +143,23 @@ impl Fast<'_> {
                 Ok(())
             }
             b"params" if seen.params.is_none() => {
-                let node = seen.method.map(|method| self.schema.methods[method].params.as_ref().map(|root| root.node));
-                seen.params = Some(part(scan, node)?);
+                let against = seen.method.map_or(Against::Later, |method| {
+                    let root = self.schema.methods[method].params.as_ref();
+                    root.map(|root| root.node).into()
+                });
+                seen.params = Some(part(scan, against)?);
                 Ok(())
             }
             b"result" if seen.result.is_none() => {
-                let node = seen.id.map(|id| {
-                    let pending = self.open.find(self.conn, self.side, id);
-                    seen.pending = Some(pending);
-                    self.result_node(pending)
-                });
-                seen.result = Some(part(scan, node)?);
+                let against = match seen.id {
+                    Some(id) => {
+                        let pending = self.open.find(self.conn, self.side, id);
+                        seen.pending = Looked::At(pending);
+                        self.result_node(pending).into()
+                    }
+                    None => Against::Later,
+                };
+                seen.result = Some(part(scan, against)?);
                 Ok(())
             }
             b"error" if !seen.error => {
@@ -138,7 +170,7 @@ impl Fast<'_> {
                 }
             }
             b"trace" if seen.trace.is_none() => {
-                seen.trace = Some(part(scan, Some(self.schema.trace))?);
+                seen.trace = Some(part(scan, self.schema.trace.into())?);
                 Ok(())
             }
             b"emittedAtMs" if !seen.emitted => {
@@ -197,7 +229,10 @@ impl Fast<'_> {
         if seen.error == seen.result.is_some() || seen.params.is_some() {
             return Err(Ask(Why::Envelope));
         }
-        let pending = seen.pending.unwrap_or_else(|| self.open.find(self.conn, self.side, id));
+        let pending = match seen.pending {
+            Looked::At(pending) => pending,
+            Looked::NotYet => self.open.find(self.conn, self.side, id),
+        };
         if let Some(part) = seen.result {
             finish(scan, part, self.result_node(pending))?;
         }
@@ -208,16 +243,16 @@ impl Fast<'_> {
 }
 
 /// Reads a member that has to be an object: along its node where that is known already, else passing over it.
-fn part(scan: &mut Scanner<'_, '_, '_>, node: Option<Option<Id>>) -> Result<Part, Ask> {
+fn part(scan: &mut Scanner<'_, '_, '_>, against: Against) -> Result<Part, Ask> {
     if scan.peek()? != b'{' {
         return Err(Ask(Why::Envelope));
     }
     let start = scan.at;
-    match node {
-        Some(Some(node)) => scan.check(node, 1)?,
-        _ => object(scan)?,
+    match against {
+        Against::Node(node) => scan.check(node, 1)?,
+        Against::Later | Against::Object => object(scan)?,
     }
-    Ok(Part { start, end: scan.at, checked: node.is_some() })
+    Ok(Part { start, end: scan.at, checked: !matches!(against, Against::Later) })
 }
 
 /// Checks a member that came before it was known against what.

@@ -214,7 +214,7 @@ impl Judge {
             let name = method.map(|_| name.to_owned());
             let actual = format!("the id of the request in line {line}, which is open");
             let mut finding = self.finding(Rule::IdInFlight, place, "an id that is free", actual);
-            finding.pointer = "/id".to_owned();
+            "/id".clone_into(&mut finding.pointer);
             finding.method = name;
             finding.from = Some(asker);
             self.push(finding);
@@ -229,7 +229,7 @@ impl Judge {
                 IdRef::Text(text) => format!("\"{text}\""),
             };
             let mut finding = self.finding(Rule::Unasked, place, "the id of an open request", actual);
-            finding.pointer = "/id".to_owned();
+            "/id".clone_into(&mut finding.pointer);
             self.push(finding);
             return;
         }

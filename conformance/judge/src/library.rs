@@ -77,7 +77,7 @@ impl Library {
         let reported = numbers(host_version)?;
         let not_newer =
             |revision: &&revisions::Revision| numbers(&revision.host_version).is_some_and(|it| it <= reported);
-        revisions::index().iter().filter(not_newer).next_back().map(|revision| revision.version.as_str())
+        revisions::index().iter().rfind(not_newer).map(|revision| revision.version.as_str())
     }
 }
 

@@ -75,7 +75,8 @@ impl Finding {
         let (severity, rule, place) = (self.severity.word(), self.rule.id(), place.join(" "));
         let mut line = format!("{severity}[{rule}]: {place}{colon}expected {}, found {}", self.expected, self.actual);
         if !self.fits.is_empty() {
-            line.push_str(&format!("; fits {}", self.fits.join(", ")));
+            line.push_str("; fits ");
+            line.push_str(&self.fits.join(", "));
         }
         line
     }

@@ -49,6 +49,17 @@ pub struct Schema {
     validators: Mutex<HashMap<String, Arc<Result<Validators, String>>>>,
 }
 
+/// What an event carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carried<'s> {
+    /// The bundle does not list the event.
+    Unlisted,
+    /// It has no definition.
+    Anything,
+    /// A value of this root.
+    Root(&'s str),
+}
+
 /// A method as both lanes see it.
 #[derive(Debug)]
 pub(crate) struct Method {
@@ -79,7 +90,7 @@ impl Schema {
         let mut compiler = compile::Compiler::new(&source.definitions, source.dialect, overlay.event.as_ref());
         let nodes: BTreeMap<String, Id> =
             source.definitions.keys().map(|name| (name.clone(), compiler.definition(name))).collect();
-        let compiled: Vec<[Option<Id>; 2]> = source
+        let parts: Vec<[Option<Id>; 2]> = source
             .rows
             .iter()
             .map(|row| {
@@ -96,7 +107,7 @@ impl Schema {
         let methods: Vec<Method> = source
             .rows
             .iter()
-            .zip(compiled)
+            .zip(parts)
             .map(|(row, [params, result])| {
                 let root = |part: &str, schema: Option<&Value>, node: Option<Id>| {
                     let (schema, node) = (schema?, node?);
@@ -169,9 +180,12 @@ impl Schema {
         self.names.find(name)
     }
 
-    /// The root of what an event carries; `Some(None)` where the event is known and may carry anything.
-    pub(crate) fn find_carried(&self, event: &str) -> Option<Option<&str>> {
-        self.carried.get(event).map(Option::as_deref)
+    pub(crate) fn find_carried(&self, event: &str) -> Carried<'_> {
+        match self.carried.get(event) {
+            None => Carried::Unlisted,
+            Some(None) => Carried::Anything,
+            Some(Some(root)) => Carried::Root(root),
+        }
     }
 
     /// Whether an event may be inside a value of this root.

@@ -109,10 +109,10 @@ impl Bench<'_> {
                 self.part(&part, &mut found)?;
             }
             Target::Method(name, part) => {
-                self.call("method", name, Carrier::ClientRequest, *part, &value, &mut found)?
+                self.call("method", name, Carrier::ClientRequest, *part, &value, &mut found)?;
             }
             Target::Request(name, part) => {
-                self.call("host request", name, Carrier::HostRequest, *part, &value, &mut found)?
+                self.call("host request", name, Carrier::HostRequest, *part, &value, &mut found)?;
             }
             Target::Notification(name) => {
                 let client = self
@@ -206,7 +206,7 @@ impl Bench<'_> {
             if !fits {
                 let actual = value.pointer(pointer).map_or_else(|| "nothing".to_owned(), Value::to_string);
                 let mut finding = Finding::new(Rule::ErrorKind, 0, &expected, actual, self.schema.label());
-                finding.pointer = pointer.to_owned();
+                pointer.clone_into(&mut finding.pointer);
                 found.push(finding);
             }
         };

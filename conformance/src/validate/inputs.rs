@@ -70,7 +70,7 @@ fn walk(folder: &Path, inputs: &mut Vec<Result<Input, (String, String)>>) {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => walk(&path, inputs),
             Ok(_) if path.extension().is_some_and(|it| it == "ndjson") && path.is_file() => {
-                inputs.push(Ok(Input::File(path)))
+                inputs.push(Ok(Input::File(path)));
             }
             Ok(_) => {}
             Err(error) => inputs.push(Err(trouble(error))),

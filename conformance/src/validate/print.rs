@@ -79,18 +79,16 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    pub(super) fn file(&mut self, file: &str, counts: &Counts) -> io::Result<()> {
+    pub(super) fn file(&mut self, file: &str, counts: &Counts) {
         if self.format == Format::Json {
             self.files.push(serde_json::json!({ "file": file, "counts": counts }));
         }
-        Ok(())
     }
 
-    pub(super) fn untold(&mut self, file: &str, message: &str) -> io::Result<()> {
+    pub(super) fn untold(&mut self, file: &str, message: &str) {
         if self.format == Format::Json {
             self.untold.push(serde_json::json!({ "file": file, "message": message }));
         }
-        Ok(())
     }
 
     pub(super) fn end(&mut self, total: &Counts, files: u64, untold: u64, outcome: Outcome) -> io::Result<()> {

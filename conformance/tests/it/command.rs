@@ -1,1 +1,314 @@
 //! The command as a program: arguments, exit codes, what goes where.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_msp-conformance");
+const GOOD: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n";
+
+fn validate(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).arg("validate").args(arguments).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn out(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn trouble(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn broken(scenario: &str) -> String {
+    format!("{}/recordings-broken/{scenario}/transcript.ndjson", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder with files of some bytes.
+fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    folder
+}
+
+fn at(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_a_path_the_own_recordings_are_validated() {
+    let output = validate(&[]);
+    assert_eq!((code(&output), trouble(&output)), (0, ""));
+    let files = msp_conformance::recordings::ALL.len();
+    assert!(out(&output).starts_with(&format!("{files} files, ")), "{}", out(&output));
+    assert!(out(&output).ends_with(": 0 errors, 0 warnings, 0 notes\n"));
+}
+
+#[test]
+fn warnings_count_only_when_asked_to() {
+    let path = broken("cur-10-stream-kind");
+    assert_eq!(code(&validate(&[&path])), 0);
+    assert_eq!(code(&validate(&["--strict", &path])), 1);
+    assert_eq!(code(&validate(&["--strict", &broken("open-6-unlisted-notification")])), 0);
+    assert_eq!(code(&validate(&[&broken("env-1-version")])), 1);
+}
+
+#[test]
+fn json_has_what_the_text_has() {
+    let path = broken("schema-fits-older-revisions");
+    let output = validate(&["--format", "json", &path]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(code(&output), 1);
+    assert_eq!(report["outcome"], "findings");
+    let finding = &report["findings"][0];
+    for (name, value) in [
+        ("file", json!(path)),
+        ("line", json!(7)),
+        ("rule", json!("SCHEMA")),
+        ("severity", json!("error")),
+        ("method", json!("userInput/settled")),
+        ("definition", json!("UserInputSettledParams")),
+        ("pointer", json!("/params")),
+        ("keyword", json!("required")),
+        ("expected", json!("member `decidedAt`")),
+        ("revision", json!("1.4.13")),
+        ("fits", json!(["1.3.1", "1.4.2"])),
+    ] {
+        assert_eq!(finding[name], value, "{name}");
+    }
+    assert_eq!(report["counts"]["errors"], 1);
+    assert_eq!(report["files"][0]["counts"]["frames"], 7);
+}
+
+#[test]
+fn folders_are_walked_and_standard_input_is_read() {
+    let files: [(&str, &[u8]); 3] = [
+        ("a/one.ndjson", GOOD.as_bytes()),
+        ("b/c/two.ndjson", b"{\"method\":\"initialized\"}\n"),
+        ("b/note.txt", b"hello"),
+    ];
+    let folder = folder(&files);
+    let output = validate(&[folder.path().to_str().unwrap()]);
+    assert_eq!(code(&output), 1);
+    assert!(out(&output).contains("two.ndjson:1: error[ENV-1]: /jsonrpc:"), "{}", out(&output));
+    assert!(out(&output).contains("2 files, 2 frames"));
+
+    let mut child =
+        Command::new(PROGRAM).args(["validate", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(GOOD.as_bytes()).unwrap();
+    assert_eq!(out(&child.wait_with_output().unwrap()), "1 file, 1 frame: 0 errors, 0 warnings, 0 notes\n");
+}
+
+#[test]
+fn bad_input_gets_a_clear_word_and_the_code_for_it() {
+    let bundle = json!({ "$defs": { "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" } } }).to_string();
+    let dangling = json!({ "$defs": { "A": { "$ref": "#/$defs/Nothing" } } }).to_string();
+    let pattern = json!({ "$defs": { "A": { "type": "string", "pattern": "(" } } }).to_string();
+    let files: [(&str, &[u8]); 9] = [
+        ("cut.ndjson", b"{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n{\"jsonrpc\":\"2.0\",\"meth"),
+        ("bytes.ndjson", b"{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n\xff\xfe\n"),
+        ("image.ndjson", b"\x89PNG\r\n\x1a\n\0\0\n"),
+        ("words.ndjson", b"this is prose\n"),
+        ("empty.ndjson", b""),
+        ("circle.json", bundle.as_bytes()),
+        ("dangling.json", dangling.as_bytes()),
+        ("pattern.json", pattern.as_bytes()),
+        ("other/readme.txt", b"nothing here"),
+    ];
+    let folder = folder(&files);
+    let path = |name: &str| at(&folder, name);
+    let good = path("cut.ndjson");
+    let cases: [(&[&str], i32, &str); 14] = [
+        (
+            &[&path("cut.ndjson")],
+            1,
+            ":2: error[FRAME-7]: expected a line feed at the end, found the end after 22 bytes",
+        ),
+        (
+            &[&path("bytes.ndjson")],
+            1,
+            ":2: error[FRAME-1]: expected a line in UTF-8, found a byte that is not, after 0 bytes",
+        ),
+        (&[&path("image.ndjson")], 3, "line 2 is of no form that a transcript has"),
+        (&[&path("words.ndjson")], 3, "line 1 is of no form that a transcript has"),
+        (&[&path("empty.ndjson")], 2, "nothing was judged"),
+        (&[&path("other")], 2, "nothing was judged"),
+        (&[&path("absent.ndjson")], 3, "cannot be opened"),
+        (&["--schema", &path("other"), &good], 3, "is no schema to judge by"),
+        (&["--schema", &path("cut.ndjson"), &good], 3, "is no schema to judge by: it is no JSON"),
+        (
+            &["--schema", &path("circle.json"), &good],
+            3,
+            "these definitions only name each other and describe no value: `A`, `B`",
+        ),
+        (&["--schema", &path("dangling.json"), &good], 3, "`$ref` names `#/$defs/Nothing`, which is not defined"),
+        (&["--schema", &path("pattern.json"), &good], 3, "`A` cannot be used"),
+        (&["--revision", "9.9.9", &good], 3, "`9.9.9` is neither a published revision nor a file"),
+        (&["--also", "nowhere", &good], 3, "`nowhere` is neither a published revision nor a file"),
+    ];
+    for (arguments, expected, words) in cases {
+        let output = validate(arguments);
+        let text = format!("{}{}", out(&output), trouble(&output));
+        assert_eq!(code(&output), expected, "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn usage_errors_are_told_apart() {
+    for arguments in [
+        &["--nonsense"][..],
+        &["--method", "turn/start", "x.json"],
+        &["--method", "turn/start", "--part", "config", "x.json"],
+        &["--function", "session::get", "--part", "params", "x.json"],
+        &["--definition", "Item"],
+        &["--definition", "Item", "--error", "internal", "x.json"],
+        &["--part", "params", "x.json"],
+        &["--schema", "a", "--revision", "1.4.2", "x.json"],
+    ] {
+        assert_eq!(code(&validate(arguments)), 2, "{arguments:?}");
+    }
+}
+
+/// A stream that is a long line and never was in memory as a whole.
+struct LongLine {
+    left: u64,
+}
+
+impl Read for LongLine {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        out[..count].fill(b'x');
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_line_over_the_limit_is_passed_over() {
+    // 64 MiB here; the way is the same for any length, since nothing of the line is kept.
+    let length = 64 << 20;
+    let mut child =
+        Command::new(PROGRAM).args(["validate", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(GOOD.as_bytes()).unwrap();
+    std::io::copy(&mut LongLine { left: length }, &mut input).unwrap();
+    input.write_all(b"\n").unwrap();
+    input.write_all(GOOD.as_bytes()).unwrap();
+    #[cfg(target_os = "linux")]
+    {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
+        assert!(kib < 48 * 1024, "{kib} KiB for a line of {length} bytes");
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(
+        out(&output)
+            .starts_with(&format!("-:2: error[FRAME-8]: expected a frame within the limit, found {length} bytes\n")),
+        "{}",
+        out(&output)
+    );
+    assert!(out(&output).ends_with("1 file, 2 frames: 1 error, 0 warnings, 0 notes\n"));
+}
+
+#[test]
+fn single_values() {
+    let folder = folder(&[
+        ("item.json", br#"{"itemId":"i","kind":"agentMessage","revision":1,"status":"completed"}"#),
+        ("new.json", br#"{"itemId":"i","kind":"crumb","revision":1,"status":"completed"}"#),
+        ("start.json", br#"{"commandId":"c","sessionId":"s","input":[]}"#),
+        ("empty.json", b"{}"),
+        ("append.json", br#"{"session_id":"s","custom":{"custom_type":"x"}}"#),
+        ("bind.json", br#"{"roles":["baker"]}"#),
+        ("error.json", br#"{"code":-32603,"message":"x","data":{"kind":"internal"}}"#),
+        ("cut.json", br#"{"a":"#),
+    ]);
+    let cases: [(&[&str], &str, i32, &str); 14] = [
+        (&["--definition", "Item"], "item.json", 0, ""),
+        (
+            &["--definition", "Item"],
+            "new.json",
+            0,
+            "warning[OPEN-10]: /kind enum: expected a word of `ItemKind`, found `crumb`",
+        ),
+        (
+            &["--definition", "Item"],
+            "empty.json",
+            1,
+            "error[SCHEMA]: required: expected member `itemId`, found no member",
+        ),
+        (&["--method", "turn/start", "--part", "params"], "start.json", 0, ""),
+        (&["--method", "turn/start", "--part", "result"], "start.json", 1, "expected member `disposition`"),
+        (&["--notification", "skill/changed"], "empty.json", 1, "expected member `sessionId`"),
+        (&["--notification", "userInput/engaged"], "empty.json", 1, "expected member `userInputId`"),
+        (&["--request", "approval/request", "--part", "result"], "empty.json", 0, ""),
+        (&["--error", "internal"], "error.json", 0, ""),
+        (&["--error", "overloaded"], "error.json", 1, "error[ERR-3]: /code: expected -32001, found -32603"),
+        (&["--function", "session::append", "--part", "request"], "append.json", 0, ""),
+        (&["--trigger", "session::message-added", "--part", "config"], "bind.json", 1, "/roles/0 enum:"),
+        (&["--definition", "Item"], "cut.json", 3, "the value cannot be read: a text that is cut off"),
+        (&["--definition", "Itme"], "item.json", 2, "the schema has no definition `Itme`"),
+    ];
+    for (arguments, file, expected, words) in cases {
+        let path = at(&folder, file);
+        let output = validate(&[arguments, &[path.as_str()]].concat());
+        let text = format!("{}{}", out(&output), trouble(&output));
+        assert_eq!(code(&output), expected, "{arguments:?} {file}: {text}");
+        assert!(text.contains(words), "{arguments:?} {file}: {text}");
+    }
+}
+
+#[test]
+fn other_bundles_and_other_revisions() {
+    let path = broken("schema-fits-older-revisions");
+    assert_eq!(code(&validate(&["--revision", "1.4.2", &path])), 0);
+    assert_eq!(code(&validate(&["--revision", "1.4.4", &path])), 1);
+    let output = validate(&["--revision", "1.4.2", "--also", "1.4.4", &path]);
+    assert_eq!(code(&output), 1);
+    assert!(out(&output).contains("judged by 1.4.4"), "{}", out(&output));
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema/msp/stable");
+    if bundle.is_dir() {
+        // Without a method of the experimental surface the request is unlisted.
+        let raw_log = broken("schema-raw-log-record");
+        let output = validate(&["--schema", bundle.to_str().unwrap(), &raw_log]);
+        assert!(out(&output).contains("warning[UNLISTED-REQUEST]: log/page"), "{}", out(&output));
+        assert_eq!(
+            out(&output),
+            out(&validate(&["--surface", "stable", "--revision", "1.4.13", &raw_log]))
+                .replace("of 1.4.13", &format!("of {}", bundle.display()))
+        );
+    }
+    let session = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema/session");
+    if session.is_dir() {
+        let output = validate(&["--schema", session.to_str().unwrap(), &broken("session-functions")]);
+        assert!(out(&output).contains("session::append /payload required"), "{}", out(&output));
+    }
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let mut child = Command::new(PROGRAM)
+        .args(["validate", "--format", "json", &format!("{}/recordings-broken", env!("CARGO_MANIFEST_DIR"))])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(child.wait().unwrap().code().is_some_and(|code| code <= 1), "{text}");
+    assert_eq!(text, "");
+}

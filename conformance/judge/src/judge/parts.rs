@@ -79,7 +79,9 @@ impl Judge {
             finding.method = (!method.is_empty()).then(|| method.to_owned());
             finding
         });
-        made.into_iter().for_each(|finding| self.push(finding));
+        for finding in made {
+            self.push(finding);
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl Judge {
     fn at(&mut self, rule: Rule, place: Place<'_>, pointer: &str, expected: &str, actual: Option<&Value>) {
         let actual = actual.map_or_else(|| "nothing".to_owned(), |value| shorten(&value.to_string()));
         let mut finding = self.finding(rule, place, expected, actual);
-        finding.pointer = pointer.to_owned();
+        pointer.clone_into(&mut finding.pointer);
         self.push(finding);
     }
 
@@ -116,7 +116,7 @@ impl Judge {
             let rule = if has_id { Rule::UnlistedRequest } else { Rule::UnlistedNotification };
             let mut finding =
                 self.finding(rule, place, "a method that the bundle lists", format!("`{}`", shorten(name)));
-            finding.pointer = "/method".to_owned();
+            "/method".clone_into(&mut finding.pointer);
             finding.method = Some(name.to_owned());
             self.push(finding);
         }
@@ -127,7 +127,7 @@ impl Judge {
             self.carrier(place, name, carrier, has_id);
         }
         if let Some(id) = id {
-            let sender = carrier.map_or(Side::Client, |carrier| carrier.sender());
+            let sender = carrier.map_or(Side::Client, Carrier::sender);
             self.asked(place, place.frame.side.unwrap_or(sender), id, found);
         }
     }
@@ -145,7 +145,7 @@ impl Judge {
             found.push(self.finding(Rule::Direction, place, &expected, format!("one of the {}", side.word())));
         }
         for mut finding in found {
-            finding.pointer = "/method".to_owned();
+            "/method".clone_into(&mut finding.pointer);
             finding.method = Some(name.to_owned());
             self.push(finding);
         }
@@ -162,7 +162,7 @@ impl Judge {
         }
         match members.get("result") {
             Some(result) if !result.is_object() => {
-                self.at(Rule::ResultObject, place, "/result", "an object", Some(result))
+                self.at(Rule::ResultObject, place, "/result", "an object", Some(result));
             }
             Some(result) => {
                 if let Some((row, root)) = row.and_then(|row| Some((row, row.result.as_ref()?))) {

@@ -138,7 +138,7 @@ impl<'v> Compiler<'v> {
         let Some(schemas) = branches.as_array() else { return Self::ASK };
         let kinds: Vec<Kinds> = schemas.iter().map(|branch| self.kinds_of(branch, 0)).collect();
         let apart = kinds.iter().enumerate().all(|(at, one)| kinds[..at].iter().all(|other| !one.holds(*other)));
-        if exclusive && !apart && !self.is_tagged(schemas) {
+        if exclusive && !apart && !Self::is_tagged(schemas) {
             // Only a proof that no second branch fits would do, and this lane never proves a misfit.
             return Self::ASK;
         }
@@ -182,7 +182,7 @@ impl<'v> Compiler<'v> {
     }
 
     /// Whether the branches are objects that require one member with a word of their own, so that two never fit.
-    fn is_tagged(&self, branches: &[Value]) -> bool {
+    fn is_tagged(branches: &[Value]) -> bool {
         let Some(first) = branches.first().and_then(|branch| branch.get("required")?.as_array()) else { return false };
         first.iter().filter_map(Value::as_str).any(|tag| {
             let mut seen: Vec<&Value> = Vec::new();
@@ -214,14 +214,8 @@ impl<'v> Compiler<'v> {
         if object.contains_key("enum") || object.contains_key("const") {
             return self.words(object, allowed);
         }
-        let number = match number_node(object, allowed) {
-            Ok(node) => node,
-            Err(()) => return Self::ASK,
-        };
-        let text = match text_node(object) {
-            Ok(node) => node,
-            Err(()) => return Self::ASK,
-        };
+        let Ok(number) = number_node(object, allowed) else { return Self::ASK };
+        let Ok(text) = text_node(object) else { return Self::ASK };
         let array = object.contains_key("items") || object.contains_key("minItems") || object.contains_key("maxItems");
         let members = OBJECT_KEYWORDS.iter().any(|keyword| object.contains_key(*keyword));
         let special = [
@@ -270,7 +264,7 @@ impl<'v> Compiler<'v> {
         for value in values {
             match value {
                 Value::String(word) if allowed.holds(Kinds::STRING) && is_plain(word) => {
-                    words.push(word.as_bytes().into())
+                    words.push(word.as_bytes().into());
                 }
                 Value::Null if allowed.holds(Kinds::NULL) => also = also.with(Kinds::NULL),
                 Value::String(_) | Value::Null => {} // cannot come: the type forbids it, or it is written with escapes

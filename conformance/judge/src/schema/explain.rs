@@ -7,8 +7,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::Value;
 
-use super::Schema;
 use super::source::{FIRST_KEYWORD, RULE_KEYWORD, referenced, relax};
+use super::{Carried, Schema};
 use crate::pointer;
 
 /// Faults of one value that are described; further ones are counted.
@@ -98,7 +98,9 @@ impl Validators {
             let widened = node.is_some_and(|node| node.get(FIRST_KEYWORD).is_some());
             let meant = if widened { context.first() } else { meant(error, context) };
             if let Some(branch) = meant {
-                branch.iter().for_each(|inner| self.add_fault(root, inner, at, out));
+                for inner in branch {
+                    self.add_fault(root, inner, at, out);
+                }
                 return;
             }
         }
@@ -133,7 +135,9 @@ impl Validators {
             ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
                 // The branch that fits but for new words is the one that was meant.
                 if let Some(branch) = context.iter().find(|branch| branch.iter().all(|error| self.is_only_new(error))) {
-                    branch.iter().for_each(|error| self.add_novelties(error, at, out));
+                    for error in branch {
+                        self.add_novelties(error, at, out);
+                    }
                 }
             }
             _ => {}
@@ -167,14 +171,17 @@ impl Schema {
         validators.explain(root, value, at, &mut out);
         for (place, name, params) in self.stored_events(root, value) {
             let here = format!("{at}{place}");
-            let Some(carried) = self.find_carried(name) else {
-                out.unlisted.push((here, name.to_owned()));
-                continue;
+            let carried = match self.find_carried(name) {
+                Carried::Root(root) => root,
+                Carried::Anything => continue,
+                Carried::Unlisted => {
+                    out.unlisted.push((here, name.to_owned()));
+                    continue;
+                }
             };
-            let Some(carried) = carried else { continue };
             let validators = self.validators(carried);
             let validators = validators.as_ref().as_ref().map_err(Clone::clone)?;
-            let inside = pointer::join(&here, &self.event.as_ref().map_or("params", |it| &it.payload));
+            let inside = pointer::join(&here, self.event.as_ref().map_or("params", |it| &it.payload));
             let mut inner = Explained::default();
             validators.explain(carried, params, &inside, &mut inner);
             // What the base members of an event already say is not said twice.

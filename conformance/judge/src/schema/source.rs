@@ -251,7 +251,6 @@ fn strip(schema: &Value) -> Value {
                     ("properties" | "patternProperties" | "dependentSchemas", Value::Object(members)) => {
                         strip_named(members).into()
                     }
-                    ("enum" | "const" | "required" | "dependentRequired" | "$ref", _) => value.clone(),
                     (
                         "items"
                         | "additionalProperties"
@@ -266,6 +265,7 @@ fn strip(schema: &Value) -> Value {
                     ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
                         list.iter().map(strip).collect()
                     }
+                    // Words, names, references and numbers.
                     _ => value.clone(),
                 };
                 (key.clone(), value)
@@ -336,7 +336,9 @@ fn check_aliases(definitions: &Map<String, Value>) -> Result<(), SchemaError> {
         each.extend(referenced(schema));
         for keyword in ["anyOf", "oneOf", "allOf"] {
             if let Some(Value::Array(list)) = schema.get(keyword) {
-                list.iter().for_each(|part| walk(part, each));
+                for part in list {
+                    walk(part, each);
+                }
             }
         }
         for keyword in ["not", "if", "then", "else"] {

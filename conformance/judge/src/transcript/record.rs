@@ -34,6 +34,7 @@ impl Default for Recogniser {
 
 /// What the members of a line say about its form.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands for a member that the line has")]
 struct Found {
     dir: Option<Result<Side, ()>>,
     raw: bool,

@@ -88,7 +88,9 @@ fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
             pointers(member, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), out);
         }),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, item)| pointers(item, &format!("{at}/{index}"), out))
+            for (index, item) in items.iter().enumerate() {
+                pointers(item, &format!("{at}/{index}"), out);
+            }
         }
         _ => {}
     }
@@ -236,7 +238,7 @@ fn envelope(mut frame: Value, dice: &mut Dice) -> Vec<u8> {
 fn damage(mut text: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     let at = dice.below(text.len().saturating_sub(1));
     match dice.below(5) {
-        0 => text[at] = dice.pick(b"\"\\{}[],:0x \n\x01\xff\xc3").to_owned(),
+        0 => text[at] = *dice.pick(b"\"\\{}[],:0x \n\x01\xff\xc3"),
         1 => {
             text.remove(at);
         }

@@ -1,5 +1,7 @@
 //! What needs recordings that are not part of the repository. Without them it shows as ignored, with the reason.
 
+#![allow(clippy::print_stdout, reason = "a test says what it saw")]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
