@@ -14,7 +14,7 @@ use crate::report::{Counts, Finding, Report};
 use crate::rules::{Rule, Severity};
 use crate::schema::{Schema, Why};
 use crate::sessions::SessionSchema;
-use crate::transcript::{Damage, Entry, Frame, Side, What};
+use crate::transcript::{Damage, Entry, Frame, LineReader, Lines, Recogniser, Side, What};
 
 /// How to judge.
 #[derive(Debug, Clone)]
@@ -75,6 +75,20 @@ struct Connection {
     schema: Arc<Schema>,
     /// Whether the transcript has the connection from its start: then a response to no request is a fault.
     from_start: bool,
+}
+
+/// Judges a whole transcript. Its findings are in the report, as far as [`Profile::keep`] goes.
+///
+/// # Errors
+/// What reading gives.
+pub fn judge_transcript(input: impl std::io::Read, mut judge: Judge) -> std::io::Result<Report> {
+    let (mut lines, mut recogniser) = (LineReader::new(input), Recogniser::new());
+    while let Some((number, line)) = lines.next_line()? {
+        if let Some(entry) = recogniser.recognise(number, line) {
+            judge.observe(&entry);
+        }
+    }
+    Ok(judge.finish())
 }
 
 /// Where in a transcript the judge is.

@@ -1,6 +1,7 @@
 //! Which requests are open, so that a response is read as the result of its own method.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 
 use crate::transcript::Side;
 
@@ -78,13 +79,12 @@ impl Open {
 
     /// Takes the request away that [`find`](Self::find) gives.
     pub(crate) fn answer(&mut self, conn: u32, asker: Side, id: IdRef<'_>) {
-        let key = key(conn, asker, id);
-        if let Some(list) = self.requests.get_mut(&key) {
-            if list.pop().is_some() {
+        if let Entry::Occupied(mut list) = self.requests.entry(key(conn, asker, id)) {
+            if list.get_mut().pop().is_some() {
                 self.count -= 1;
             }
-            if list.is_empty() {
-                self.requests.remove(&key);
+            if list.get().is_empty() {
+                list.remove();
             }
         }
     }

@@ -259,19 +259,19 @@ impl<'v> Compiler<'v> {
             (None, Some(value)) if !beside => vec![value],
             _ => return Self::ASK,
         };
-        let mut words: Vec<Box<[u8]>> = Vec::new();
+        let mut words: Vec<&str> = Vec::new();
         let mut also = Kinds::EMPTY;
         for value in values {
             match value {
                 Value::String(word) if allowed.holds(Kinds::STRING) && is_plain(word) => {
-                    words.push(word.as_bytes().into());
+                    words.push(word);
                 }
                 Value::Null if allowed.holds(Kinds::NULL) => also = also.with(Kinds::NULL),
                 Value::String(_) | Value::Null => {} // cannot come: the type forbids it, or it is written with escapes
                 _ => return Self::ASK,
             }
         }
-        self.push(Node::Words { words: words.into(), also })
+        self.push(Node::Words { words: Names::new(words), also })
     }
 
     fn array(&mut self, object: &'v Map<String, Value>) -> Id {

@@ -58,7 +58,7 @@ pub(crate) enum Node {
     Integer { least: i64, most: i64 },
     /// A string that is one of these words, or a value of the other kinds. Open or closed makes no difference here:
     /// a word outside an open enum has to be named, so it asks too.
-    Words { words: Box<[Box<[u8]>]>, also: Kinds },
+    Words { words: Names, also: Kinds },
     /// A string of a least length of 0 or 1 and, where there is one, of a pattern.
     Text { not_empty: bool, pattern: Option<Pattern> },
     /// An array of so many items, each of which fits.

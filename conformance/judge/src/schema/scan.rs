@@ -4,7 +4,7 @@
 //! odd number, a word outside an enum cost the time of the slow lane and decide nothing. The bytes have to be UTF-8;
 //! the caller has checked that for the whole line.
 
-use super::program::{Id, Kinds, Node, Object, Program, fingerprint};
+use super::program::{Id, Kinds, Names, Node, Object, Program, fingerprint};
 
 /// Levels of nesting that this lane follows; deeper frames go to the slow lane, which knows the limit of the parser.
 const DEEPEST: u32 = 100;
@@ -202,13 +202,13 @@ impl<'b> Scanner<'_, 'b, '_> {
         if value.is_some_and(|value| (least..=most).contains(&value)) { Ok(()) } else { self.ask(Why::Bound) }
     }
 
-    fn word(&mut self, words: &[Box<[u8]>], also: Kinds, depth: u32) -> Result<(), Ask> {
+    fn word(&mut self, words: &Names, also: Kinds, depth: u32) -> Result<(), Ask> {
         if self.kind()? != Kinds::STRING {
             let seen = self.skip(depth)?;
             return if also.holds(seen) { Ok(()) } else { self.ask(Why::Kind) };
         }
         let (text, escaped) = self.string()?;
-        if !escaped && words.iter().any(|word| **word == *text) { Ok(()) } else { self.ask(Why::Word) }
+        if !escaped && words.find(text).is_some() { Ok(()) } else { self.ask(Why::Word) }
     }
 
     fn any_of(&mut self, branches: &[Id], depth: u32) -> Result<(), Ask> {

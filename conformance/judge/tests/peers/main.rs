@@ -7,8 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use msp_judge::transcript::{LineReader, Lines, Recogniser};
-use msp_judge::{Judge, Library, Profile, SessionSchema, Severity, Surface};
+use msp_judge::{Judge, Library, Profile, SessionSchema, Severity, Surface, judge_transcript};
 
 fn main() -> ExitCode {
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/msp/transcripts");
@@ -62,14 +61,7 @@ fn check(recordings: &Path) -> Result<(), Failed> {
         profile.library = Some(Arc::clone(&library));
         profile.follow = true;
         profile.session = Some(Arc::clone(&session));
-        let mut judge = Judge::new(library.newest()?, profile);
-        let (mut lines, mut recogniser) = (LineReader::new(file), Recogniser::new());
-        while let Some((number, line)) = lines.next_line()? {
-            if let Some(entry) = recogniser.recognise(number, line) {
-                judge.observe(&entry);
-            }
-        }
-        let report = judge.finish();
+        let report = judge_transcript(file, Judge::new(library.newest()?, profile))?;
         files += 1;
         frames += report.counts.frames;
         asked += report.counts.asked;
