@@ -6,15 +6,13 @@ mod rows;
 mod types;
 mod words;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::ir::{Gate, Ir};
 use crate::options::{Layout, Options, When};
 use crate::shapes::Texts;
 
-/// Relative path, with `/` → text.
-pub type Files = BTreeMap<String, String>;
+pub use crate::output::Files;
 
 /// The words, for whoever wants to hold a copy against them.
 pub use words::WORDS;

@@ -7,6 +7,7 @@
 mod cycles;
 mod enums;
 mod families;
+mod gates;
 mod keep;
 mod kinds;
 mod layers;
@@ -16,6 +17,7 @@ mod objects;
 mod read;
 mod registries;
 mod strictness;
+mod surface;
 mod unions;
 mod view;
 
@@ -23,7 +25,7 @@ pub(crate) use names::{UNKNOWN, UNLISTED, snake};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ir::Ir;
-use crate::options::Options;
+use crate::options::{Options, Surface};
 use crate::schemas::Schemas;
 
 /// Runs every pass. With an error among the diagnostics the value is incomplete and nothing may be written from it.
@@ -33,6 +35,10 @@ pub(crate) fn run(schemas: &Schemas, options: &Options) -> (Ir, Vec<Diagnostic>)
     diagnostics.extend(cycles::run(&ir));
     if diagnostics.iter().any(|one| one.severity == Severity::Error) {
         return (ir, diagnostics);
+    }
+    gates::run(&mut ir);
+    if options.surface == Some(Surface::Stable) {
+        surface::run(&mut ir);
     }
     diagnostics.extend(keep::run(&mut ir, &options.only));
     kinds::run(&mut ir);

@@ -884,9 +884,9 @@ macro_rules! wire {
             const CONSTANTS: &[(&str, &str)] = &[$(($cwire, $ctext),)*];
             const NAMES: &[&str] = &[$($cwire,)* $($(#[cfg(feature = $gate)])? $wire,)*];
 
-            struct Members;
+            struct __Members;
 
-            impl<'de> ::serde::de::Visitor<'de> for Members {
+            impl<'de> ::serde::de::Visitor<'de> for __Members {
                 type Value = $name;
 
                 fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -894,7 +894,7 @@ macro_rules! wire {
                 }
 
                 #[allow(unused_assignments, unused_variables, unused_mut, clippy::never_loop, reason = "types without members")]
-                fn visit_map<A: ::serde::de::MapAccess<'de>>(self, mut map: A) -> ::std::result::Result<$name, A::Error> {
+                fn visit_map<__A: ::serde::de::MapAccess<'de>>(self, mut map: __A) -> ::std::result::Result<$name, __A::Error> {
                     $($(#[cfg(feature = $gate)])? let mut $field = ::std::option::Option::None;)*
                     let mut constants = [const { ::std::option::Option::None }; CONSTANTS.len()];
                     let mut $unknown: $rest = ::std::default::Default::default();
@@ -925,13 +925,13 @@ macro_rules! wire {
             }
 
             impl<'de> ::serde::Deserialize<'de> for $name {
-                fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
-                    deserializer.deserialize_map(Members)
+                fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
+                    deserializer.deserialize_map(__Members)
                 }
             }
 
             impl ::serde::Serialize for $name {
-                fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+                fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
                     use ::serde::ser::SerializeMap as _;
                     let mut map = serializer.serialize_map(::std::option::Option::None)?;
                     $(map.serialize_entry($cwire, $ctext)?;)*
@@ -1073,7 +1073,9 @@ macro_rules! text {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::serde::Deserializer<'de>>(
+                deserializer: __D,
+            ) -> ::std::result::Result<Self, __D::Error> {
                 fn pick($text: &str) -> ::std::option::Option<$name> {
                     $pick
                 }
@@ -1082,7 +1084,10 @@ macro_rules! text {
         }
 
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                serializer: __S,
+            ) -> ::std::result::Result<__S::Ok, __S::Error> {
                 serializer.serialize_str(self.as_str())
             }
         }
@@ -1111,13 +1116,13 @@ macro_rules! tagged {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
                 let (text, object) = words::internal::tagged(deserializer, $tag)?;
                 let value = ::serde_json::Value::Object(object);
                 $($(#[cfg(feature = $gate)])? if text == $text {
                     return ::std::result::Result::Ok(Self::$variant(words::internal::decode(value)?));
                 })*
-                $(return ::std::result::Result::Ok(Self::$other(words::internal::decode::<$oty, D::Error>(value)?));)?
+                $(return ::std::result::Result::Ok(Self::$other(words::internal::decode::<$oty, __D::Error>(value)?));)?
                 #[allow(unreachable_code, unused_variables, reason = "reached only where unknown tags are refused")]
                 {
                     drop(value);
@@ -1127,7 +1132,7 @@ macro_rules! tagged {
         }
 
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+            fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
                 match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant(value) => ::serde::Serialize::serialize(value, serializer),)*
                     $(Self::$other(value) => ::serde::Serialize::serialize(value, serializer),)?
@@ -1165,7 +1170,7 @@ macro_rules! either {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
                 let value = <::serde_json::Value as ::serde::Deserialize>::deserialize(deserializer)?;
                 let mut choice = words::internal::Choice::new();
                 $($(#[cfg(feature = $gate)])? choice.offer(&value, &[$(words::Kind::$kind),+], Self::$variant);)*
@@ -1174,7 +1179,7 @@ macro_rules! either {
         }
 
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+            fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
                 match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant(value) => ::serde::Serialize::serialize(value, serializer),)*
                 }
@@ -1205,13 +1210,13 @@ macro_rules! alias {
         pub struct $name(pub $ty);
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
                 ::serde::Deserialize::deserialize(deserializer).map(Self)
             }
         }
 
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+            fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
                 ::serde::Serialize::serialize(&self.0, serializer)
             }
         }
@@ -1255,13 +1260,13 @@ macro_rules! values {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
                 words::internal::listed(deserializer, Self::LISTED, stringify!($name)).map(Self)
             }
         }
 
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+            fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
                 ::serde::Serialize::serialize(&self.0, serializer)
             }
         }

@@ -60,7 +60,7 @@ fn not_found(ir: &Ir, name: &str) -> Diagnostic {
 }
 
 /// Takes out the types that are not kept and renumbers the references.
-fn renumber(ir: &mut Ir, kept: &BTreeSet<TypeId>) {
+pub(super) fn renumber(ir: &mut Ir, kept: &BTreeSet<TypeId>) {
     let old: Vec<TypeId> = kept.iter().copied().collect();
     let new = |id: TypeId| TypeId(old.binary_search(&id).unwrap_or_default());
     let mut index = 0;

@@ -1,38 +1,16 @@
-//! Which JSON types each alternative of a union may have, through references; and what has to be gated because what it names is.
+//! Which JSON types each alternative of a union may have, through references.
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Expr, Gate, Ir, JsonType, Shape, TypeId};
+use crate::ir::{Expr, Ir, JsonType, Shape, TypeId};
 
 /// Fills [`crate::ir::Arm::kinds`].
 pub(crate) fn run(ir: &mut Ir) {
-    let kinds: Vec<Vec<Vec<JsonType>>> = ir
-        .types
-        .iter()
-        .map(|one| match &one.shape {
-            Shape::Either { arms } => arms.iter().map(|arm| of(ir, &arm.expr)).collect(),
-            _ => Vec::new(),
-        })
-        .collect();
-    let gated: Vec<bool> = ir.types.iter().map(|one| one.gate == Gate::Experimental).collect();
-    let names_gated = |expr: &Expr| expr.references().iter().any(|id| gated.get(id.0).copied().unwrap_or_default());
-    for (one, kinds) in ir.types.iter_mut().zip(kinds) {
-        let whole = one.gate;
-        let gate = |expr: &Expr, gate: &mut Gate| {
-            if whole == Gate::Open && names_gated(expr) {
-                *gate = Gate::Experimental;
-            }
-        };
-        match &mut one.shape {
-            Shape::Struct { members, .. } => members.iter_mut().for_each(|member| gate(&member.expr, &mut member.gate)),
-            Shape::Tagged { arms, .. } => arms.iter_mut().for_each(|arm| gate(&arm.expr, &mut arm.gate)),
-            Shape::Either { arms } => {
-                for (arm, kinds) in arms.iter_mut().zip(kinds) {
-                    gate(&arm.expr, &mut arm.gate);
-                    arm.kinds = kinds;
-                }
-            }
-            Shape::Enum { .. } | Shape::Newtype(_) | Shape::Values(_) => {}
+    for index in 0..ir.types.len() {
+        let Shape::Either { arms } = &ir.types[index].shape else { continue };
+        let kinds: Vec<Vec<JsonType>> = arms.iter().map(|arm| of(ir, &arm.expr)).collect();
+        if let Shape::Either { arms } = &mut ir.types[index].shape {
+            arms.iter_mut().zip(kinds).for_each(|(arm, kinds)| arm.kinds = kinds);
         }
     }
 }

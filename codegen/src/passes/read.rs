@@ -170,6 +170,10 @@ impl<'a> Reader<'a> {
 
     /// A schema where it is used. `None` where a diagnostic was reported.
     pub(crate) fn part(&mut self, place: &Place<'a>, owner: &Owner) -> Option<Part> {
+        // An inline schema that a reference names is that definition, here too.
+        if let Some(id) = self.schemas.by_location.get(&(place.document, place.at.pointer.clone())) {
+            return Some(Part { expr: Expr::Ref(TypeId(id.0)), null: false, limits: Vec::new() });
+        }
         let (found, null, limits) = self.find(place, owner, Use::Inline)?;
         let (expr, limits) = match found {
             Found::Plain(expr) => (expr, limits),
