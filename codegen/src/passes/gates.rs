@@ -14,7 +14,9 @@ pub(crate) fn run(ir: &mut Ir) {
         match &mut one.shape {
             Shape::Struct { members, .. } => members.iter_mut().for_each(|member| gate(&member.expr, &mut member.gate)),
             Shape::Tagged { arms, .. } | Shape::Either { arms } => {
-                arms.iter_mut().for_each(|arm| gate(&arm.expr, &mut arm.gate));
+                for arm in arms {
+                    gate(&arm.expr, &mut arm.gate);
+                }
             }
             Shape::Enum { .. } | Shape::Newtype(_) | Shape::Values(_) => {}
         }
