@@ -3,12 +3,14 @@
 //!
 //! - `schemas`: reading and linting of every published bundle, of the session schemas, and of faults that others met.
 //! - `bundles`: output of every published bundle, compiled.
+//! - `cases`: values through the types of the repository's own cases; needs only cargo.
 //! - `faults`: values through the types of the faults.
 //! - `suite`: the test suite of JSON Schema through the generator and its types.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 #![allow(clippy::print_stdout, reason = "the counts are what people read here")]
 
 mod bundles;
+mod cases;
 mod faults;
 mod schemas;
 mod scratch;
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
     let shared = shared();
     let mut trials: Vec<Trial> =
         CHECKS.into_iter().map(|(name, check)| trial(name, shared.clone(), required, check)).collect();
+    let cases = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases/generate");
+    trials.push(trial("cases_come_back_equal", Ok(cases), required, cases::run));
     // Listing the tests fetches nothing.
     let suite = suite::folder(required && !arguments.list);
     trials.push(trial("json_schema_test_suite", suite, required, suite::run));
