@@ -2,7 +2,7 @@
 
 use super::unescape::unescape;
 use super::{Damage, Entry, FRAME_LIMIT, Frame, Line, Side, What, base64};
-use crate::schema::program::Program;
+use crate::schema::program::{Kinds, Program};
 use crate::schema::scan::{Ask, Scanner, Why};
 
 /// Turns lines into entries. Keeps one buffer for the frames that lines carry as strings.
@@ -129,77 +129,19 @@ impl Recogniser {
 
     /// Looks at as few members as the form needs: a bare frame is known by its first one.
     fn form(&mut self, bytes: &[u8]) -> Form {
-        let mut found = Found::default();
-        let mut fault = None;
-        let mut first = true;
-        let mut bare = false;
         self.unnamed.clear();
         let mut scan = Scanner { program: &self.empty, bytes, at: 0, unnamed: &mut self.unnamed, broken: None };
         let (frame, word, conn) = (&mut self.frame, &mut self.word, &mut self.conn);
+        let mut reading = Reading { found: Found::default(), fault: None, frame, word, conn };
+        let (mut first, mut bare) = (true, false);
         let read = scan.members(|scan, name, _| {
             if std::mem::take(&mut first) && matches!(name, b"jsonrpc" | b"id" | b"method" | b"params") {
                 bare = true;
                 return Err(Ask(Why::Unknown)); // enough is known
             }
-            let outcome = match name {
-                b"dir" => match text(scan, word) {
-                    Some(()) => {
-                        found.dir = Some(side(word).ok_or(()));
-                        Ok(())
-                    }
-                    None => Err("`dir` is no string"),
-                },
-                b"raw" => {
-                    found.raw = true;
-                    frame.clear();
-                    scan.peek()?;
-                    match unescape(scan.bytes, scan.at, frame) {
-                        Some(end) => {
-                            scan.at = end;
-                            Ok(())
-                        }
-                        None => Err("`raw` is no string"),
-                    }
-                }
-                b"rawBase64" => {
-                    (found.raw, found.bytes) = (true, true);
-                    frame.clear();
-                    match text(scan, word) {
-                        Some(()) if base64::decode(word, frame) => Ok(()),
-                        _ => Err("`rawBase64` is no base 64"),
-                    }
-                }
-                b"conn" => {
-                    scan.peek()?;
-                    let start = scan.at;
-                    scan.skip(1)?;
-                    match std::str::from_utf8(&scan.bytes[start..scan.at]) {
-                        Ok(token) if token.starts_with('"') || token.bytes().all(|byte| byte.is_ascii_digit()) => {
-                            conn.push_str(token.trim_matches('"'));
-                            Ok(())
-                        }
-                        _ => Err("`conn` is neither a string nor a whole number"),
-                    }
-                }
-                b"event" => {
-                    found.event = true;
-                    text(scan, word).ok_or("`event` is no string")
-                }
-                b"call" | b"trigger_type" | b"bind" | b"unbind" => {
-                    found.session = true;
-                    return scan.skip(1).map(drop);
-                }
-                b"jsonrpc" | b"method" | b"id" | b"params" | b"result" | b"error" => {
-                    found.envelope = true;
-                    return scan.skip(1).map(drop);
-                }
-                _ => return scan.skip(1).map(drop),
-            };
-            outcome.map_err(|what| {
-                fault = Some(what);
-                Ask(Why::Unknown)
-            })
+            reading.member(scan, name)
         });
+        let Reading { found, fault, .. } = reading;
         let ended = read.is_ok() && scan.end().is_ok();
         let record = found.dir.is_some() || found.raw || found.event || found.session;
         match fault {
@@ -210,6 +152,84 @@ impl Recogniser {
             None if found.envelope => Form::Bare,
             None => Form::Unknown,
         }
+    }
+}
+
+/// A line that is being read.
+struct Reading<'r> {
+    found: Found,
+    fault: Option<&'static str>,
+    frame: &'r mut Vec<u8>,
+    word: &'r mut String,
+    conn: &'r mut String,
+}
+
+impl Reading<'_> {
+    fn member(&mut self, scan: &mut Scanner<'_, '_, '_>, name: &[u8]) -> Result<(), Ask> {
+        match name {
+            b"dir" => {
+                text(scan, self.word).ok_or_else(|| self.fail("`dir` is no string"))?;
+                self.found.dir = Some(side(self.word).ok_or(()));
+                Ok(())
+            }
+            b"raw" => {
+                self.found.raw = true;
+                self.frame.clear();
+                scan.peek()?;
+                scan.at = unescape(scan.bytes, scan.at, self.frame).ok_or_else(|| self.fail("`raw` is no string"))?;
+                Ok(())
+            }
+            b"rawBase64" => {
+                (self.found.raw, self.found.bytes) = (true, true);
+                self.frame.clear();
+                let is_text = text(scan, self.word).is_some();
+                if is_text && base64::decode(self.word, self.frame) {
+                    Ok(())
+                } else {
+                    Err(self.fail("`rawBase64` is no base 64"))
+                }
+            }
+            b"conn" => self.connection(scan),
+            b"atMs" => {
+                let kind = scan.skip(1)?;
+                if Kinds::INTEGER.with(Kinds::NUMBER).holds(kind) {
+                    Ok(())
+                } else {
+                    Err(self.fail("`atMs` is no number"))
+                }
+            }
+            b"event" => {
+                self.found.event = true;
+                text(scan, self.word).ok_or_else(|| self.fail("`event` is no string"))
+            }
+            b"call" | b"trigger_type" | b"bind" | b"unbind" => {
+                self.found.session = true;
+                scan.skip(1).map(drop)
+            }
+            b"jsonrpc" | b"method" | b"id" | b"params" | b"result" | b"error" => {
+                self.found.envelope = true;
+                scan.skip(1).map(drop)
+            }
+            _ => scan.skip(1).map(drop),
+        }
+    }
+
+    fn connection(&mut self, scan: &mut Scanner<'_, '_, '_>) -> Result<(), Ask> {
+        scan.peek()?;
+        let start = scan.at;
+        scan.skip(1)?;
+        match std::str::from_utf8(&scan.bytes[start..scan.at]) {
+            Ok(token) if token.starts_with('"') || token.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.conn.push_str(token.trim_matches('"'));
+                Ok(())
+            }
+            _ => Err(self.fail("`conn` is neither a string nor a whole number")),
+        }
+    }
+
+    fn fail(&mut self, what: &'static str) -> Ask {
+        self.fault = Some(what);
+        Ask(Why::Unknown)
     }
 }
 

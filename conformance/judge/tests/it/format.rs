@@ -43,6 +43,7 @@ fn schema_and_recogniser_agree_on_each_form() {
         (r#"{"raw":"{}"}"#, false),
         (r#"{"dir":"client","raw":{}}"#, false),
         (r#"{"dir":"client","raw":"{}","conn":[]}"#, false),
+        (r#"{"dir":"client","raw":"{}","atMs":"now"}"#, false),
         (r#"{"jsonrpc":"2.0","method":"initialized"}"#, true),
         (r#"{"later":1,"jsonrpc":"2.0","method":"initialized"}"#, true),
         (r#"{"id":1,"result":{}}"#, true),
