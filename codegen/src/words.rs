@@ -678,6 +678,7 @@ pub mod internal {
     }
 
     impl<T: Checked> Choice<T> {
+        #[allow(clippy::new_without_default, reason = "an empty choice is no value that anybody should come by")]
         pub fn new() -> Self {
             Self { clean: None, first: None, error: None }
         }
@@ -1156,7 +1157,7 @@ macro_rules! tagged {
             }
         }
 
-        describe! { @union $name ($($schema)?) [$($ty $(=> $gate)?,)* $($oty,)?] }
+        describe! { @tagged $name ($($schema)?) $tag [$($text $ty $(=> $gate)?,)*] [$($oty)?] }
     };
 }
 
@@ -1469,9 +1470,15 @@ macro_rules! describe {
     };
     (@union $name:ident ($($schema:literal)?) [$($ty:ty $(=> $gate:tt)?,)*]) => {
         describe! { @impl $name ($($schema)?) |generator| {
-            let mut alternatives = ::std::vec::Vec::new();
-            $($(#[cfg(feature = $gate)])? alternatives.push(generator.subschema_for::<$ty>());)*
-            words::describe::union(alternatives)
+            words::describe::union([$($(#[cfg(feature = $gate)])? generator.subschema_for::<$ty>(),)*].into())
+        } }
+    };
+    (@tagged $name:ident ($($schema:literal)?) $tag:literal [$($text:literal $ty:ty $(=> $gate:tt)?,)*] [$($oty:ty)?]) => {
+        describe! { @impl $name ($($schema)?) |generator| {
+            words::describe::union([
+                $($(#[cfg(feature = $gate)])? words::describe::arm(generator.subschema_for::<$ty>(), $tag, $text),)*
+                $(generator.subschema_for::<$oty>(),)?
+            ].into())
         } }
     };
     (@alias $name:ident ($($schema:literal)?) $ty:ty [$($limit:ident $(($($arg:tt)*))?),*]) => {
@@ -1599,6 +1606,23 @@ pub mod describe {
 
     pub fn text(words: &[&str], openness: &str) -> Schema {
         schemars::json_schema!({ "type": "string", "enum": words, "x-msp-openness": openness })
+    }
+
+    /// An alternative as the union reads it: under its own tag. One that is a definition says so itself.
+    pub fn arm(inner: Schema, tag: &str, text: &str) -> Schema {
+        let mut object = match Value::from(inner) {
+            Value::Object(object) if !object.contains_key("$ref") => object,
+            other => return Schema::try_from(other).unwrap_or_default(),
+        };
+        if let Some(Value::Object(members)) = object.get_mut("properties") {
+            members.insert(tag.to_owned(), json!({ "const": text }));
+        }
+        if let Some(Value::Array(required)) = object.get_mut("required") {
+            if !required.iter().any(|name| name == tag) {
+                required.push(tag.into());
+            }
+        }
+        object.into()
     }
 
     pub fn union(alternatives: Vec<Schema>) -> Schema {
