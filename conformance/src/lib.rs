@@ -1,6 +1,33 @@
 //! The conformance kit: judges what hosts and clients of MSP sent, and what session functions were called with.
 //!
 //! So far it has [`validate`]: recordings and single values against the schemas. The judging itself is `msp-judge`.
+//! The [`recordings`] that ship with the kit use every method, notification, host request, item kind and error kind of
+//! the experimental surface, and every session function and trigger.
+//!
+//! ```
+//! use msp_conformance::validate::{Options, Outcome, run};
+//!
+//! let mut out = Vec::new();
+//! let outcome = run(&Options::default(), &mut out, &mut Vec::new())?;
+//! assert_eq!(outcome, Outcome::Good);
+//! assert!(String::from_utf8(out)?.ends_with(": 0 errors, 0 warnings, 0 notes\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Speed
+//!
+//! `cargo bench -p msp-conformance --bench validate` makes 200 MB of transcript from the recordings (mean frame 532
+//! bytes, both directions, fresh ids in every repetition, no finding) and validates it on one thread, beside
+//! `serde_json` that only parses the same lines to `Value` (for `{dir, raw}` lines the record, then the frame). Medians
+//! of five interleaved rounds on a shared machine of two cores that was busy otherwise, Rust 1.95:
+//!
+//! | lines | `serde_json` | validate | ratio |
+//! |---|---|---|---|
+//! | bare frames | 152 MB/s | 375 MB/s | 2.50 |
+//! | `{dir, raw}` | 118 MB/s | 276 MB/s | 2.29 |
+//!
+//! Peak memory is 12.6 MiB at 200 MB and at 800 MB alike (12.7 MiB for `{dir, raw}` lines). `-- --megabytes N` takes
+//! another size, `-- --corpus FILE --megabytes N [--wrapped]` only writes the transcript.
 
 pub mod recordings;
 pub mod validate;

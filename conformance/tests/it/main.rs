@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says what it saw")]
 
 mod command;
+mod corpus;
 mod recordings;

@@ -21,7 +21,8 @@ fn every_line_of_the_recordings_is_of_the_format() {
     let format = format();
     let mut count = 0;
     for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings")).unwrap() {
-        for line in std::fs::read_to_string(entry.unwrap().path().join("transcript.ndjson")).unwrap().lines() {
+        let Ok(text) = std::fs::read_to_string(entry.unwrap().path().join("transcript.ndjson")) else { continue };
+        for line in text.lines() {
             let value: Value = serde_json::from_str(line).unwrap();
             assert!(format.is_valid(&value), "{line}");
             assert!(is_known(line.as_bytes()), "{line}");

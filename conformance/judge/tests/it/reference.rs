@@ -81,7 +81,7 @@ impl Reference {
         if frame.get("jsonrpc") != Some(&json!("2.0")) {
             return false;
         }
-        let id_fits = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
+        let id_fits = |id: &Value| id.is_string() || id.as_f64().is_some_and(|number| number.fract() == 0.0);
         let has = |name: &str| frame.contains_key(name);
         match (frame.get("method"), has("result"), has("error")) {
             (Some(Value::String(method)), false, false) => {

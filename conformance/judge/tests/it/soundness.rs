@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use msp_judge::probe::Probe;
-use msp_judge::transcript::Side;
-use msp_judge::{Overlay, Schema, Surface, Why};
+use msp_judge::transcript::{Entry, Frame, Side, What};
+use msp_judge::{Judge, Library, Overlay, Profile, Rule, Schema, Surface, Why};
 use serde_json::{Value, json};
 
 use crate::frames::{Sample, made, recorded};
@@ -76,6 +77,26 @@ impl Tally {
             self.try_frame(schema, &mut reference, &sample, &bytes);
         }
     }
+}
+
+/// Frames that neither side ends or interrupts with a line feed: of those the judge says more than the library.
+fn is_one_line(bytes: &[u8]) -> bool {
+    !bytes.contains(&b'\n') && bytes.last() != Some(&b'\r')
+}
+
+/// Whether the whole judge, both lanes, has nothing to say about a frame.
+fn is_fine(schema: &Arc<Schema>, sample: &Sample, bytes: &[u8]) -> bool {
+    let mut judge = Judge::new(Arc::clone(schema), Profile::default());
+    if let Some(method) = &sample.answers {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method }).to_string();
+        let frame = Frame { side: Some(sample.side.other()), bytes: request.as_bytes() };
+        judge.observe(&Entry { line: 1, conn: "", what: What::Frame(frame) });
+        judge.take_findings();
+    }
+    let frame = Frame { side: Some(sample.side), bytes };
+    judge.observe(&Entry { line: 2, conn: "", what: What::Frame(frame) });
+    // Which requests are open is nothing that a schema knows.
+    judge.finish().findings.iter().all(|finding| matches!(finding.rule, Rule::Unpaired | Rule::Unasked))
 }
 
 /// Keywords that MSP does not use, so that nothing of the compiler goes untried.
@@ -176,7 +197,7 @@ fn compare() {
     let full = std::env::var_os("FULL").is_some();
     let (each, mutations) = if full { (12, 100_000) } else { (2, 24_000) };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let library = msp_judge::Library::new(Surface::Experimental).unwrap();
+    let library = Library::new(Surface::Experimental).unwrap();
     let bundle: Value = serde_json::from_str(msp_schema::published::text(Surface::Experimental)).unwrap();
     let mut tally = Tally::default();
     let samples = |reference: &Reference, dice: &mut Dice| {
@@ -205,6 +226,33 @@ fn compare() {
         .filter(|why| tally.caught.get(&format!("{why:?}")).is_none_or(|count| *count == 0))
         .collect();
     assert!(idle.is_empty(), "a lane that ignored these would go unnoticed: {idle:?}");
+}
+
+#[test]
+fn the_judge_says_what_the_library_says() {
+    let turns = if std::env::var_os("FULL").is_some() { 20_000 } else { 2_000 };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let schema = Library::new(Surface::Experimental).unwrap().newest().unwrap();
+    let bundle: Value = serde_json::from_str(msp_schema::published::text(Surface::Experimental)).unwrap();
+    let mut reference = Reference::new(&bundle);
+    let mut dice = Dice(0x00D1_FFE7);
+    let mut samples = recorded(&here.join("../recordings"));
+    samples.extend(made(&reference, 1, &mut dice));
+    let (mut fine, mut compared) = (0, 0);
+    for turn in 0..turns {
+        let sample = &samples[dice.below(samples.len())];
+        let bytes =
+            if turn % 8 == 0 { sample.frame.to_string().into_bytes() } else { mutate(&sample.frame, &mut dice) };
+        if std::str::from_utf8(&bytes).is_err() || !is_one_line(&bytes) {
+            continue;
+        }
+        compared += 1;
+        let expected = reference.accepts(sample.side, sample.answers.as_deref(), &bytes);
+        fine += usize::from(expected);
+        assert_eq!(is_fine(&schema, sample, &bytes), expected, "{}", String::from_utf8_lossy(&bytes));
+    }
+    println!("{compared} frames compared, {fine} of them good");
+    assert!(fine * 4 > compared);
 }
 
 #[test]
