@@ -272,6 +272,33 @@ fn single_values() {
 }
 
 #[test]
+fn a_plain_schema_of_draft_7_will_do_for_single_values() {
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {
+            "Loaf": { "type": "object", "properties": { "flour": { "$ref": "#/definitions/Flour" } }, "required": ["flour"] },
+            "Flour": { "enum": ["rye", "wheat"] },
+        },
+    });
+    let schema = schema.to_string();
+    let folder = folder(&[
+        ("schema.json", schema.as_bytes()),
+        ("good.json", br#"{"flour":"rye"}"#),
+        ("bad.json", br#"{"flour":"oak"}"#),
+    ]);
+    let check =
+        |file: &str| validate(&["--schema", &at(&folder, "schema.json"), "--definition", "Loaf", &at(&folder, file)]);
+    assert_eq!(code(&check("good.json")), 0);
+    let output = check("bad.json");
+    assert_eq!(code(&output), 1);
+    assert!(
+        out(&output).contains("/flour enum: expected one of [\"rye\",\"wheat\"], found \"oak\""),
+        "{}",
+        out(&output)
+    );
+}
+
+#[test]
 fn other_bundles_and_other_revisions() {
     let path = broken("schema-fits-older-revisions");
     assert_eq!(code(&validate(&["--revision", "1.4.2", &path])), 0);

@@ -265,7 +265,12 @@ fn strip(schema: &Value) -> Value {
                     ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
                         list.iter().map(strip).collect()
                     }
-                    // Words, names, references and numbers.
+                    // The definitions stand under one name here, whatever the document called them.
+                    ("$ref", Value::String(reference)) => match reference.strip_prefix("#/definitions/") {
+                        Some(name) => json!(format!("#/$defs/{name}")),
+                        None => value.clone(),
+                    },
+                    // Words, names and numbers.
                     _ => value.clone(),
                 };
                 (key.clone(), value)
@@ -295,8 +300,7 @@ pub(crate) fn relax(schema: &Value) -> Value {
 
 /// Name of the definition that a reference names.
 pub(crate) fn referenced(schema: &Value) -> Option<&str> {
-    let reference = schema.get("$ref")?.as_str()?;
-    reference.strip_prefix("#/$defs/").or_else(|| reference.strip_prefix("#/definitions/"))
+    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
 fn for_each_reference<'v>(schema: &'v Value, each: &mut impl FnMut(&'v str)) {
