@@ -51,7 +51,7 @@ macro_rules! rules {
 
             /// What the rule says.
             pub const fn statement(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),+)),+ }
+                match self { $(Self::$name => concat!($($doc),+).trim_ascii_start()),+ }
             }
         }
     };
@@ -126,5 +126,18 @@ impl Rule {
 impl serde::Serialize for Rule {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_statements_are_sentences() {
+        for rule in Rule::ALL {
+            assert_eq!(Rule::find(rule.id()), Some(*rule));
+            assert!(rule.statement().ends_with('.') && !rule.statement().starts_with(' '), "{}", rule.id());
+        }
     }
 }

@@ -160,6 +160,7 @@ impl Names {
 }
 
 /// First and last bytes of a name; with its length they are the whole name up to 16 bytes.
+#[inline]
 pub(crate) fn ends(name: &[u8]) -> (u64, u64) {
     if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
         (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
@@ -172,6 +173,7 @@ pub(crate) fn ends(name: &[u8]) -> (u64, u64) {
     }
 }
 
+#[inline]
 fn slot(ends: (u64, u64), length: usize) -> usize {
     let mixed = (ends.0 ^ ends.1.rotate_left(23) ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(mixed >> 40).unwrap_or(0)
