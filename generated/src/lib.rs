@@ -97,7 +97,7 @@
 //! - `strict` (on by default): `violations` and `from_json_strict`; brings regex-lite.
 //! - `experimental`: the parts that only the experimental surface of MSP has. Without it such members are kept as unknown ones.
 //! - `schemars`: every type describes itself (schemars 1).
-//! - `regenerate`: the types come from the bundle that the environment variable `MSP_SCHEMA` names, instead of the packaged one, and
+//! - `regenerate`: the types come from the bundle that the environment variable `MSP_SCHEMA` names (an absolute path), instead of the packaged one, and
 //!   are made while the crate is built. This brings the generator and a build script; without it there is none.
 
 /// What the types are written in: presence, strictness, registries, frames.
