@@ -40,7 +40,7 @@
 //!
 //! ```
 //! use msp_types::msp::{ViewPageParams, frames::FromClient, methods::{self, Request}};
-//! use msp_types::{Call, Frame, Message as _, Unknown};
+//! use msp_types::{Call, Frame, Unknown};
 //!
 //! let mut params = ViewPageParams::new(100, "01890a5d-ac96-774b-bcce-b302099a8057".to_owned());
 //! params.cursor = Some("c41".to_owned());
@@ -56,17 +56,30 @@
 //! # Matching an error by its kind
 //!
 //! ```
-//! use msp_types::msp::{ErrorKind, ErrorObject, errors};
+//! use msp_types::Frame;
+//! use msp_types::msp::{ErrorKind, ErrorObject, errors, frames::FromHost};
 //!
-//! let error: ErrorObject = serde_json::from_str(
-//!     r#"{"code":-32021,"message":"another process has it","data":{"kind":"sessionInUse","sessionId":"s"}}"#,
-//! )?;
+//! let line = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"another process has it",
+//!     "data":{"kind":"sessionInUse","sessionId":"s"}}}"#;
+//! let Frame::Error { id, error, .. } = FromHost::decode(line)? else { panic!("no error") };
+//! assert_eq!(id, 7);
+//! let error: ErrorObject = serde_json::from_value(error)?;
 //! match error.data.as_ref().map(|data| &data.kind) {
 //!     Some(ErrorKind::SessionInUse) => assert_eq!(errors::SESSION_IN_USE.retryable, Some(false)),
 //!     Some(ErrorKind::Unlisted(kind)) => panic!("a kind from a newer host: {kind}"),
 //!     other => panic!("{other:?}"),
 //! }
 //! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! What does not decode says where:
+//!
+//! ```
+//! # use msp_types::msp::frames::FromHost;
+//! let line = r#"{"jsonrpc":"2.0","method":"item/started","params":{"sessionId":"s","viewCursor":"c",
+//!     "item":{"itemId":"i","kind":"agentMessage","revision":"1","status":"inProgress"}}}"#;
+//! let error = FromHost::decode(line).unwrap_err().to_string();
+//! assert_eq!(error, r#"params of `item/started`: `/item/revision`: invalid type: string "1", expected i64"#);
 //! ```
 //!
 //! # Strict decoding
@@ -89,6 +102,7 @@
 //!
 //! - `1.0` or `1e2` where an integer is declared, and integers beyond 64 bits, are refused.
 //! - A known tag with a bad payload is refused, although JSON Schema would let a catch-all alternative take it.
+//! - An object that names one of its known members twice is refused; of an unknown one the last counts.
 //! - Numbers in *unknown* members beyond 64 bits or double precision may change (a property of `serde_json::Value`).
 //! - The order of members, and blanks.
 //!

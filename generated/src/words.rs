@@ -468,15 +468,19 @@ impl<R: Message, N: Message> Frame<R, N> {
         let id = unknown.remove("id");
         if let Some(Value::String(method)) = unknown.remove("method") {
             let params = unknown.remove("params");
+            let place = |error| serde_json::Error::custom(format_args!("params of `{method}`: {error}"));
             return Ok(match id {
-                Some(id) => Frame::Request { id, request: R::decode(&method, params)?, unknown },
-                None => Frame::Notification { notification: N::decode(&method, params)?, unknown },
+                Some(id) => {
+                    let id = checked_id(id, false)?;
+                    Frame::Request { id, request: R::decode(&method, params).map_err(place)?, unknown }
+                }
+                None => Frame::Notification { notification: N::decode(&method, params).map_err(place)?, unknown },
             });
         }
         let id = id.ok_or_else(|| serde_json::Error::custom("a frame without `method` has to have an `id`"))?;
         match (unknown.remove("result"), unknown.remove("error")) {
-            (Some(result), None) => Ok(Frame::Response { id, result, unknown }),
-            (None, Some(error)) => Ok(Frame::Error { id, error, unknown }),
+            (Some(result), None) => Ok(Frame::Response { id: checked_id(id, false)?, result, unknown }),
+            (None, Some(error)) => Ok(Frame::Error { id: checked_id(id, true)?, error, unknown }),
             _ => Err(serde_json::Error::custom("a frame without `method` has either `result` or `error`")),
         }
     }
@@ -516,6 +520,17 @@ impl<R: Message, N: Message> Frame<R, N> {
             object.insert(name.clone(), value.clone());
         }
         serde_json::to_string(&object)
+    }
+}
+
+/// An id is a string or an integer; `null` only where the other side could not read it.
+fn checked_id(id: Value, nullable: bool) -> Result<Value, serde_json::Error> {
+    use serde::de::Error as _;
+    match &id {
+        Value::String(_) => Ok(id),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Ok(id),
+        Value::Null if nullable => Ok(id),
+        _ => Err(serde_json::Error::custom(format_args!("`id` is `{id}`, neither a string nor an integer"))),
     }
 }
 
@@ -569,8 +584,21 @@ pub mod internal {
         if slot.is_some() {
             return Err(A::Error::duplicate_field(name));
         }
-        *slot = Some(map.next_value()?);
+        *slot = Some(map.next_value().map_err(|error| inside(name, &error))?);
         Ok(())
+    }
+
+    /// An error with the member that it is in, so that the pointer grows on the way out.
+    fn inside<E: Error>(name: &str, error: &E) -> E {
+        E::custom(inside_text(name, &error.to_string()))
+    }
+
+    fn inside_text(name: &str, text: &str) -> String {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        match text.strip_prefix("`/") {
+            Some(rest) => format!("`/{name}/{rest}"),
+            None => format!("`/{name}`: {text}"),
+        }
     }
 
     /// Keeps a member that the schema does not name.
@@ -579,7 +607,8 @@ pub mod internal {
         name: String,
         map: &mut A,
     ) -> Result<(), A::Error> {
-        unknown.insert(name, map.next_value()?);
+        let value = map.next_value().map_err(|error| inside(&name, &error))?;
+        unknown.insert(name, value);
         Ok(())
     }
 
@@ -797,14 +826,14 @@ pub mod internal {
                     say(json.as_f64()? >= n, "exclusiveMaximum", format!("less than {n}"))
                 }
                 Limit::MultipleOf(n) => say(!multiple(json, n)?, "multipleOf", format!("a multiple of {n}")),
-                Limit::MinLength(n) => say(length(json)? < n, "minLength", format!("at least {n} characters")),
-                Limit::MaxLength(n) => say(length(json)? > n, "maxLength", format!("at most {n} characters")),
+                Limit::MinLength(n) => say(length(json)? < n, "minLength", some("at least", n, "character")),
+                Limit::MaxLength(n) => say(length(json)? > n, "maxLength", some("at most", n, "character")),
                 Limit::Pattern(text) => say(!matches(text, json.as_str()?), "pattern", format!("a match of `{text}`")),
-                Limit::MinItems(n) => say(items(json)? < n, "minItems", format!("at least {n} items")),
-                Limit::MaxItems(n) => say(items(json)? > n, "maxItems", format!("at most {n} items")),
+                Limit::MinItems(n) => say(items(json)? < n, "minItems", some("at least", n, "item")),
+                Limit::MaxItems(n) => say(items(json)? > n, "maxItems", some("at most", n, "item")),
                 Limit::UniqueItems => say(!unique(json.as_array()?), "uniqueItems", "items that all differ".to_owned()),
-                Limit::MinProperties(n) => say(members(json)? < n, "minProperties", format!("at least {n} members")),
-                Limit::MaxProperties(n) => say(members(json)? > n, "maxProperties", format!("at most {n} members")),
+                Limit::MinProperties(n) => say(members(json)? < n, "minProperties", some("at least", n, "member")),
+                Limit::MaxProperties(n) => say(members(json)? > n, "maxProperties", some("at most", n, "member")),
                 Limit::DependentRequired(name, needs) => {
                     let object = json.as_object()?;
                     let missing = needs.iter().find(|need| !object.contains_key(**need));
@@ -813,6 +842,11 @@ pub mod internal {
                 }
             }
         }
+    }
+
+    /// `at least 1 item`, `at most 3 items`.
+    fn some(how: &str, n: u64, what: &str) -> String {
+        format!("{how} {n} {what}{}", if n == 1 { "" } else { "s" })
     }
 
     fn against(json: &Value, bound: i128) -> Option<std::cmp::Ordering> {

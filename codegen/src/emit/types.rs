@@ -100,7 +100,7 @@ impl Output<'_> {
             }
         }
         for (member, text) in fields.iter().filter(|(member, _)| !matches!(member.presence, Presence::Constant(_))) {
-            out.push_str(&comment(member.docs.as_deref().unwrap_or("Not described by the schema."), 8));
+            out.push_str(&member.docs.as_deref().map(|docs| comment(docs, 8)).unwrap_or_default());
             self.attributes(out, one, Some(&member.wire), 8);
             let (wire, word) = (literal(&member.wire), word(&member.presence));
             let _ = writeln!(out, "        {wire} {word}{} {}: {text},", self.mark(member.gate), member.field);

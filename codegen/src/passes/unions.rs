@@ -123,7 +123,8 @@ fn branch_hint(branch: &Place<'_>, index: usize) -> String {
     let title = branch.node.get("title").and_then(Node::as_str).map(str::to_owned);
     let first = || branch.node.get("required").and_then(list)?.first()?.as_str().map(str::to_owned);
     let only = || Some(branch.node.get("properties").map(Node::members)?.first()?.0.clone());
-    title.or_else(first).or_else(only).unwrap_or_else(|| format!("alternative {}", index + 1))
+    let json_type = || branch.node.get("type").and_then(Node::as_str).map(str::to_owned);
+    title.or_else(first).or_else(only).or_else(json_type).unwrap_or_else(|| format!("alternative {}", index + 1))
 }
 
 fn arm(part: Part, branch: &Place<'_>, json_type: JsonType) -> Arm {

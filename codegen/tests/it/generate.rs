@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 
 use msp_codegen::diagnostic::Severity;
-use msp_codegen::options::Options;
+use msp_codegen::options::{Layout, Options};
 use msp_codegen::{config, generate, input};
 
 use crate::cases;
@@ -47,6 +48,28 @@ fn without_digest(file: &str) -> String {
         out.push('\n');
         out
     })
+}
+
+#[test]
+fn formatting_leaves_the_output_alone() {
+    for case in cases::all("generate") {
+        for layout in [Layout::Single, Layout::Files, Layout::Modules] {
+            let folder = tempfile::tempdir().unwrap();
+            let options = Options { layout, words: None, ..options(&case) };
+            let Ok(schemas) = input::read(&[case.schema()], &options) else { continue };
+            let (files, _) = generate::generate(&schemas, &options);
+            for (name, text) in &files {
+                std::fs::write(folder.path().join(name), text).unwrap();
+            }
+            let Some(root) = ["mod.rs", "types.rs"].into_iter().find(|name| files.contains_key(*name)) else {
+                continue;
+            };
+            let mut rustfmt = Command::new("rustfmt");
+            let output = rustfmt.args(["--edition", "2024", "--check"]).arg(folder.path().join(root)).output().unwrap();
+            let (found, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(output.status.success(), "{} {layout:?}: {found}{said}", case.folder.display());
+        }
+    }
 }
 
 #[test]

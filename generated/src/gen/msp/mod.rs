@@ -5,174 +5,247 @@
 // Published fingerprint, experimental surface: sha256:92770f6e8883d1479dd33acc1b3687c70057de316980e6f2cd9cef25ea8e30fd
 
 #[allow(unused_imports, reason = "not every schema needs all")]
+#[rustfmt::skip]
 use {crate::words::{self, NoParams, Presence, Unknown}, serde_json::{Map, Number, Value}, std::collections::BTreeMap};
 
 /// Types that only `account` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod account;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::account::*;
 
 /// Types that only `admission` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod admission;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::admission::*;
 
 /// Types that only `approval` uses.
+#[rustfmt::skip]
 pub mod approval;
+#[doc(inline)]
 pub use self::approval::*;
 
 /// Types that only `computer_use_settings` uses.
+#[rustfmt::skip]
 pub mod computer_use_settings;
+#[doc(inline)]
 pub use self::computer_use_settings::*;
 
 /// Types that only `computer_use_setup` uses.
+#[rustfmt::skip]
 pub mod computer_use_setup;
+#[doc(inline)]
 pub use self::computer_use_setup::*;
 
 /// Types that only `connection` uses.
+#[rustfmt::skip]
 pub mod connection;
+#[doc(inline)]
 pub use self::connection::*;
 
 /// Types that only `feedback` uses.
+#[rustfmt::skip]
 pub mod feedback;
+#[doc(inline)]
 pub use self::feedback::*;
 
 /// Types that only `goal` uses.
+#[rustfmt::skip]
 pub mod goal;
+#[doc(inline)]
 pub use self::goal::*;
 
 /// Types that only `hook` uses.
+#[rustfmt::skip]
 pub mod hook;
+#[doc(inline)]
 pub use self::hook::*;
 
 /// Types that only `host` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod host;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::host::*;
 
 /// Types that only `item` uses.
+#[rustfmt::skip]
 pub mod item;
+#[doc(inline)]
 pub use self::item::*;
 
 /// Types that only `log` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod log;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::log::*;
 
 /// Types that only `mcp_server` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod mcp_server;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::mcp_server::*;
 
 /// Types that only `media` uses.
+#[rustfmt::skip]
 pub mod media;
+#[doc(inline)]
 pub use self::media::*;
 
 /// Types that only `model` uses.
+#[rustfmt::skip]
 pub mod model;
+#[doc(inline)]
 pub use self::model::*;
 
 /// Types that only `monitor` uses.
+#[rustfmt::skip]
 pub mod monitor;
+#[doc(inline)]
 pub use self::monitor::*;
 
 /// Types that only `peer` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod peer;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::peer::*;
 
 /// Types that only `permission_profile` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod permission_profile;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::permission_profile::*;
 
 /// Types that only `plugin` uses.
+#[rustfmt::skip]
 pub mod plugin;
+#[doc(inline)]
 pub use self::plugin::*;
 
 /// Types that only `projection` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod projection;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::projection::*;
 
 /// Types that only `recap` uses.
+#[rustfmt::skip]
 pub mod recap;
+#[doc(inline)]
 pub use self::recap::*;
 
 /// Types that only `session` uses.
+#[rustfmt::skip]
 pub mod session;
+#[doc(inline)]
 pub use self::session::*;
 
 /// Types that only `settings` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod settings;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::settings::*;
 
 /// Types that only `skill` uses.
+#[rustfmt::skip]
 pub mod skill;
+#[doc(inline)]
 pub use self::skill::*;
 
 /// Types that only `subagent` uses.
+#[rustfmt::skip]
 pub mod subagent;
+#[doc(inline)]
 pub use self::subagent::*;
 
 /// Types that only `task` uses.
+#[rustfmt::skip]
 pub mod task;
+#[doc(inline)]
 pub use self::task::*;
 
 /// Types that only `turn` uses.
+#[rustfmt::skip]
 pub mod turn;
+#[doc(inline)]
 pub use self::turn::*;
 
 /// Types that only `usage` uses.
+#[rustfmt::skip]
 pub mod usage;
+#[doc(inline)]
 pub use self::usage::*;
 
 /// Types that only `user_input` uses.
+#[rustfmt::skip]
 pub mod user_input;
+#[doc(inline)]
 pub use self::user_input::*;
 
 /// Types that only `view` uses.
+#[rustfmt::skip]
 pub mod view;
+#[doc(inline)]
 pub use self::view::*;
 
 /// Types that only `workflow` uses.
+#[rustfmt::skip]
 pub mod workflow;
+#[doc(inline)]
 pub use self::workflow::*;
 
 /// Types that only `worktree` uses.
 #[cfg(feature = "experimental")]
+#[rustfmt::skip]
 pub mod worktree;
 #[cfg(feature = "experimental")]
+#[doc(inline)]
 pub use self::worktree::*;
 
 /// Types that several families use, or none.
+#[rustfmt::skip]
 pub mod shared;
+#[doc(inline)]
 pub use self::shared::*;
 
 /// Requests that a client makes.
+#[rustfmt::skip]
 pub mod methods;
 
 /// Requests that a host makes.
+#[rustfmt::skip]
 pub mod requests;
 
 /// Messages without an answer, of both sides.
+#[rustfmt::skip]
 pub mod notifications;
 
 /// The error table: a constant for each row, and all rows in the order of the schema.
+#[rustfmt::skip]
 pub mod errors;
 
 /// Capabilities that a client can ask for.
+#[rustfmt::skip]
 pub mod capabilities;
 
 /// Frames of both directions, decoded in one step.
+#[rustfmt::skip]
 pub mod frames;

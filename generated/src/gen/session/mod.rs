@@ -3,33 +3,47 @@
 // Digest: sha256:02ff07478c04321eb889ea254cc06e14ad8bbe52308b1a680b1144a1586dc7d2
 
 #[allow(unused_imports, reason = "not every schema needs all")]
+#[rustfmt::skip]
 use {crate::words::{self, NoParams, Presence, Unknown}, serde_json::{Map, Number, Value}, std::collections::BTreeMap};
 
 /// Types that only `events` uses.
+#[rustfmt::skip]
 pub mod events;
+#[doc(inline)]
 pub use self::events::*;
 
 /// Types that only `mention` uses.
+#[rustfmt::skip]
 pub mod mention;
+#[doc(inline)]
 pub use self::mention::*;
 
 /// Types that only `sessions` uses.
+#[rustfmt::skip]
 pub mod sessions;
+#[doc(inline)]
 pub use self::sessions::*;
 
 /// Types that only `store` uses.
+#[rustfmt::skip]
 pub mod store;
+#[doc(inline)]
 pub use self::store::*;
 
 /// Types that several families use, or none.
+#[rustfmt::skip]
 pub mod shared;
+#[doc(inline)]
 pub use self::shared::*;
 
 /// Functions that anyone on the engine can call.
+#[rustfmt::skip]
 pub mod functions;
 
 /// Events that a binding delivers.
+#[rustfmt::skip]
 pub mod triggers;
 
 /// The error table: a constant for each row, and all rows in the order of the schema.
+#[rustfmt::skip]
 pub mod errors;
