@@ -914,6 +914,7 @@ macro_rules! wire {
             /// With the required members; all others are absent.
             #[allow(clippy::too_many_arguments, reason = "as many as the schema requires")]
             #[allow(clippy::new_without_default, reason = "members may become required")]
+            #[inline]
             pub fn new($($arg: $argty),*) -> Self {
                 Self {
                     $($(#[cfg(feature = $gate)])? $field: member!(@new $kind $field),)*
@@ -931,6 +932,7 @@ macro_rules! wire {
             impl<'de> ::serde::de::Visitor<'de> for __Members {
                 type Value = $name;
 
+                #[inline]
                 fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                     f.write_str(concat!("an object that is a `", stringify!($name), "`"))
                 }
@@ -1052,6 +1054,7 @@ macro_rules! open_enum {
 
         impl $name {
             /// The text on the wire.
+            #[inline]
             pub fn as_str(&self) -> &str {
                 match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant => $wire,)*
@@ -1061,6 +1064,7 @@ macro_rules! open_enum {
         }
 
         impl ::std::convert::From<&str> for $name {
+            #[inline]
             fn from(text: &str) -> Self {
                 match text {
                     $($(#[cfg(feature = $gate)])? $wire => Self::$variant,)*
@@ -1090,6 +1094,7 @@ macro_rules! closed_enum {
 
         impl $name {
             /// The text on the wire.
+            #[inline]
             pub fn as_str(&self) -> &'static str {
                 match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant => $wire,)*
@@ -1183,6 +1188,7 @@ macro_rules! tagged {
         }
 
         impl words::Checked for $name {
+            #[inline]
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
                 match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant(value) => words::Checked::check(value, at, out),)*
@@ -1229,6 +1235,7 @@ macro_rules! either {
         }
 
         impl words::Checked for $name {
+            #[inline]
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
                 match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant(value) => words::Checked::check(value, at, out),)*
@@ -1324,6 +1331,7 @@ macro_rules! values {
 macro_rules! checks {
     (@alias $name:ident [$($limit:ident $(($($arg:tt)*))?),*]) => {
         impl words::Checked for $name {
+            #[inline]
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
                 words::internal::limited(self, at, &[$(words::Limit::$limit $(($($arg)*))?),*], out);
                 words::Checked::check(&self.0, at, out);
@@ -1339,6 +1347,7 @@ macro_rules! checks {
         $($wire:literal $field:ident [$($limit:ident $(($($arg:tt)*))?),*] $(@ $gate:tt)?,)*
     ) => {
         impl words::Checked for $name {
+            #[inline]
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
                 $(words::internal::limited(self, at, &[$(words::Limit::$own $(($($oarg)*))?),*], out);)?
                 $(words::internal::closed(&self.$closed, at, out);)?
@@ -1448,6 +1457,8 @@ macro_rules! messages {
         impl words::Message for $name {
             const LISTED: &'static [&'static str] = &[$($(#[cfg(feature = $gate)])? $wire,)*];
 
+            // Not compiled before somebody calls it: it reaches every type of the registry.
+            #[inline]
             fn decode(
                 method: &str,
                 params: ::std::option::Option<::serde_json::Value>,
@@ -1467,6 +1478,7 @@ macro_rules! messages {
                 }
             }
 
+            #[inline]
             fn params(&self) -> ::std::result::Result<::std::option::Option<::serde_json::Value>, ::serde_json::Error> {
                 ::std::result::Result::Ok(match self {
                     $($(#[cfg(feature = $gate)])? Self::$variant(params) => words::internal::given(::serde_json::to_value(params)?),)*
