@@ -75,7 +75,7 @@ impl Output<'_> {
         let mut text = MARK.to_owned();
         for source in self.ir.sources.iter().take(1) {
             let more = self.ir.sources.len() - 1;
-            let _ = write!(text, "// Source: {}", self.options.source(source));
+            let _ = write!(text, "// Source: {}", docs::visible(&self.options.source(source)));
             if more > 0 {
                 let _ = write!(text, " and {more} more");
             }
@@ -166,7 +166,7 @@ impl Output<'_> {
             id
         };
         order.sort_by_key(|id| (root(*id), *id));
-        order.retain(|id| !self.is_replaced(*id));
+        order.retain(|id| !self.is_replaced(root(*id)));
         order
     }
 

@@ -175,6 +175,8 @@ pub struct Arm {
     pub expr: Expr,
     /// JSON types that it may have.
     pub kinds: Vec<JsonType>,
+    /// Members that an object of this alternative has to have; one that lacks them need not be tried.
+    pub needs: Vec<String>,
     /// Text for people.
     pub docs: Option<String>,
     /// On which surface it is.
@@ -340,6 +342,8 @@ pub struct ErrorRow {
     pub code: Option<i64>,
     /// Kind, or code word.
     pub kind: String,
+    /// Name of its constant in Rust.
+    pub rust: String,
     /// Other kinds under the same code.
     pub override_kinds: Vec<String>,
     /// Whether a retry may help.

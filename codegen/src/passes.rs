@@ -36,7 +36,7 @@ pub(crate) fn run(schemas: &Schemas, options: &Options) -> (Ir, Vec<Diagnostic>)
     if diagnostics.iter().any(|one| one.severity == Severity::Error) {
         return (ir, diagnostics);
     }
-    gates::run(&mut ir);
+    gates::run(&mut ir, options);
     if options.surface == Some(Surface::Stable) {
         surface::run(&mut ir);
     }

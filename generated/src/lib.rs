@@ -100,10 +100,11 @@
 //!
 //! # What is not kept
 //!
-//! - `1.0` or `1e2` where an integer is declared, and integers beyond 64 bits, are refused.
+//! - `1.0`, `1e2` or `-0` where an integer is declared, and integers beyond 64 bits, are refused.
 //! - A known tag with a bad payload is refused, although JSON Schema would let a catch-all alternative take it.
 //! - An object that names one of its known members twice is refused; of an unknown one the last counts.
-//! - Numbers in *unknown* members beyond 64 bits or double precision may change (a property of `serde_json::Value`).
+//! - Numbers beyond 64 bits or double precision change, where `number` is declared and in unknown members (a property of
+//!   `serde_json::Number`); beyond the range of a double (`1e400`) the whole text is refused.
 //! - The order of members, and blanks.
 //!
 //! # Features

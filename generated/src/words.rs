@@ -466,8 +466,16 @@ impl<R: Message, N: Message> Frame<R, N> {
             _ => return Err(serde_json::Error::custom("member `jsonrpc` is not \"2.0\"")),
         }
         let id = unknown.remove("id");
-        if let Some(Value::String(method)) = unknown.remove("method") {
+        let method = match unknown.remove("method") {
+            Some(Value::String(method)) => Some(method),
+            Some(_) => return Err(serde_json::Error::custom("`method` is no string")),
+            None => None,
+        };
+        if let Some(method) = method {
             let params = unknown.remove("params");
+            if params.as_ref().is_some_and(|params| !params.is_object() && !params.is_array()) {
+                return Err(serde_json::Error::custom(format_args!("params of `{method}` are no object and no array")));
+            }
             let place = |error| serde_json::Error::custom(format_args!("params of `{method}`: {error}"));
             return Ok(match id {
                 Some(id) => {
@@ -709,9 +717,16 @@ pub mod internal {
             Self { clean: None, first: None, error: None }
         }
 
-        /// Tries one alternative: the first that meets every demand wins, else the first of the right shape.
-        pub fn offer<U: DeserializeOwned>(&mut self, value: &Value, kinds: &[Kind], wrap: fn(U) -> T) {
+        /// Tries one alternative: the first that meets every demand wins, else the first of the right shape. An object that lacks
+        /// what the alternative needs is not tried: each try costs a walk through all that is inside, and unions nest.
+        pub fn offer<U: DeserializeOwned>(&mut self, value: &Value, kinds: &[Kind], needs: &[&str], wrap: fn(U) -> T) {
             if self.clean.is_some() || !kinds.iter().any(|kind| kind.fits(value)) {
+                return;
+            }
+            if let Some(missing) =
+                needs.iter().find(|need| value.as_object().is_some_and(|object| !object.contains_key(**need)))
+            {
+                self.error.get_or_insert_with(|| serde_json::Error::custom(format_args!("missing field `{missing}`")));
                 return;
             }
             match U::deserialize(value) {
@@ -858,6 +873,10 @@ pub mod internal {
     }
 
     fn multiple(json: &Value, of: f64) -> Option<bool> {
+        if let (Some(integer), true) = (json.as_u64(), of.fract() == 0.0 && of.abs() < 9e15) {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number below 2^53")]
+            return Some(of != 0.0 && integer % (of.abs() as u64) == 0);
+        }
         if let (Some(integer), true) = (json.as_i64(), of.fract() == 0.0 && of.abs() < 9e15) {
             #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
             return Some(of != 0.0 && integer % (of as i64) == 0);
@@ -903,6 +922,7 @@ macro_rules! wire {
             pub $unknown: $rest,
         }
 
+        #[allow(deprecated, reason = "a member may be; the type itself still has it")]
         impl $name {
             /// With the required members; all others are absent.
             #[allow(clippy::too_many_arguments, reason = "as many as the schema requires")]
@@ -916,6 +936,7 @@ macro_rules! wire {
             }
         }
 
+        #[allow(deprecated, reason = "a member may be; the type itself still has it")]
         const _: () = {
             const CONSTANTS: &[(&str, &str)] = &[$(($cwire, $ctext),)*];
             const NAMES: &[&str] = &[$($cwire,)* $($(#[cfg(feature = $gate)])? $wire,)*];
@@ -1199,7 +1220,7 @@ macro_rules! either {
     (
         $(#[$meta:meta])*
         pub enum $name:ident $(as $schema:literal)? {
-            $($(#[$doc:meta])* $($kind:ident)|+ => $variant:ident($ty:ty) $(@ $gate:tt)?,)*
+            $($(#[$doc:meta])* $($kind:ident)|+ $(& [$($need:literal),+])? => $variant:ident($ty:ty) $(@ $gate:tt)?,)*
         }
     ) => {
         $(#[$meta])*
@@ -1214,7 +1235,7 @@ macro_rules! either {
             fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
                 let value = <::serde_json::Value as ::serde::Deserialize>::deserialize(deserializer)?;
                 let mut choice = words::internal::Choice::new();
-                $($(#[cfg(feature = $gate)])? choice.offer(&value, &[$(words::Kind::$kind),+], Self::$variant);)*
+                $($(#[cfg(feature = $gate)])? choice.offer(&value, &[$(words::Kind::$kind),+], &[$($($need),+)?], Self::$variant);)*
                 choice.take(stringify!($name))
             }
         }
@@ -1322,6 +1343,7 @@ macro_rules! values {
 #[cfg(feature = "strict")]
 macro_rules! checks {
     (@alias $name:ident [$($limit:ident $(($($arg:tt)*))?),*]) => {
+        #[allow(clippy::approx_constant, reason = "bounds are the schema's")]
         impl words::Checked for $name {
             #[inline]
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
@@ -1338,6 +1360,7 @@ macro_rules! checks {
         $(self [$($own:ident $(($($oarg:tt)*))?),*],)?
         $($wire:literal $field:ident [$($limit:ident $(($($arg:tt)*))?),*] $(@ $gate:tt)?,)*
     ) => {
+        #[allow(deprecated, clippy::approx_constant, reason = "members and bounds are the schema's")]
         impl words::Checked for $name {
             #[inline]
             fn check(&self, at: &words::Path<'_>, out: &mut ::std::vec::Vec<words::Violation>) {
@@ -1524,6 +1547,7 @@ macro_rules! describe {
         describe! { @impl $name ($($schema)?) |_generator| { words::describe::values(&[$($text),*]) } }
     };
     (@impl $name:ident ($schema:literal) |$generator:ident| $body:block) => {
+        #[allow(clippy::approx_constant, reason = "bounds are the schema's")]
         impl ::schemars::JsonSchema for $name {
             fn schema_name() -> ::std::borrow::Cow<'static, str> {
                 $schema.into()
@@ -1535,6 +1559,7 @@ macro_rules! describe {
         }
     };
     (@impl $name:ident () |$generator:ident| $body:block) => {
+        #[allow(clippy::approx_constant, reason = "bounds are the schema's")]
         impl ::schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true

@@ -15,7 +15,7 @@ pub(crate) fn comment(text: &str, indent: usize) -> String {
             out.push_str(&prefix);
             out.push('\n');
         }
-        for line in wrap(&escape(paragraph), width) {
+        for line in wrap(&visible(&escape(paragraph)), width) {
             out.push_str(&prefix);
             out.push(' ');
             out.push_str(&line);
@@ -44,9 +44,18 @@ fn paragraphs(text: &str) -> Vec<String> {
     all
 }
 
+/// Marks that turn the direction of text, and control characters, by their code point: what people read is what there is.
+pub(crate) fn visible(text: &str) -> String {
+    let hidden = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(hidden) {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if hidden(c) { format!("U+{:04X}", u32::from(c)) } else { c.to_string() }).collect()
+}
+
 /// Outside of code spans nothing is a link, a tag or an emphasis; bare addresses become links.
 fn escape(paragraph: &str) -> String {
-    let balanced = paragraph.matches('`').count() % 2 == 0;
+    let balanced = paragraph.matches('`').count() % 2 == 0 && !paragraph.contains("```");
     let mut out = String::with_capacity(paragraph.len() + 16);
     for (index, piece) in paragraph.split('`').enumerate() {
         let code = balanced && index % 2 == 1;
@@ -68,7 +77,8 @@ fn escape_prose(piece: &str) -> String {
         if index > 0 {
             out.push(' ');
         }
-        if word.starts_with("http://") || word.starts_with("https://") {
+        let address = word.starts_with("http://") || word.starts_with("https://");
+        if address && !word.contains(['<', '>', '\\']) {
             let address = word.trim_end_matches(['.', ',', ';', ':', ')', '>']);
             let _ = write!(out, "<{address}>{}", &word[address.len()..]);
             continue;

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use heck::ToShoutySnakeCase;
-
 use crate::emit::docs::comment;
 use crate::emit::rows::literal;
 use crate::emit::{Module, Output};
-use crate::ir::{Call, Direction, Effect, ErrorRow, Event, Expr, Gate, Named};
+use crate::ir::{Call, Direction, Effect, Event, Expr, Gate, Named};
 use crate::shapes;
 
 impl Output<'_> {
@@ -85,7 +83,7 @@ impl Output<'_> {
             let code = row.code.map_or("None".to_owned(), |code| format!("Some({code})"));
             let retryable = row.retryable.map_or("None".to_owned(), |retryable| format!("Some({retryable})"));
             let kinds: Vec<String> = row.override_kinds.iter().map(|kind| literal(kind)).collect();
-            let (name, kind, kinds) = (constant(row), literal(&row.kind), kinds.join(", "));
+            let (name, kind, kinds) = (&row.rust, literal(&row.kind), kinds.join(", "));
             let _ = writeln!(
                 text,
                 "pub const {name}: words::ErrorRow = words::ErrorRow::row({code}, {kind}, &[{kinds}], {retryable});"
@@ -97,7 +95,7 @@ impl Output<'_> {
                 for line in self.gate(row.gate).lines() {
                     let _ = writeln!(text, "    {line}");
                 }
-                let _ = writeln!(text, "    {},", constant(row));
+                let _ = writeln!(text, "    {},", row.rust);
             }
             text.push_str("];\n");
         }
@@ -109,7 +107,7 @@ impl Output<'_> {
         let rows = &self.ir.capabilities;
         let mut text = String::new();
         for row in rows {
-            let name = row.rust.to_shouty_snake_case();
+            let name = &row.rust;
             let _ = write!(text, "\n{}{}", comment(row.docs.as_deref().unwrap_or(&row.wire), 0), self.gate(row.gate));
             let _ = writeln!(text, "pub const {name}: &str = {};", literal(&row.wire));
         }
@@ -119,7 +117,7 @@ impl Output<'_> {
                 for line in self.gate(row.gate).lines() {
                     let _ = writeln!(text, "    {line}");
                 }
-                let _ = writeln!(text, "    {},", row.rust.to_shouty_snake_case());
+                let _ = writeln!(text, "    {},", row.rust);
             }
             text.push_str("];\n");
         }
@@ -162,8 +160,4 @@ impl Output<'_> {
 
 fn module(name: &str, docs: &str, text: String) -> Module {
     Module { name: name.to_owned(), docs: docs.to_owned(), flat: false, gate: Gate::Open, text }
-}
-
-fn constant(row: &ErrorRow) -> String {
-    row.kind.strip_prefix("session/").unwrap_or(&row.kind).to_shouty_snake_case()
 }

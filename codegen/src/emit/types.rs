@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::emit::Output;
-use crate::emit::docs::comment;
+use crate::emit::docs::{comment, visible};
 use crate::emit::rows::{limits, literal};
 use crate::ir::{Arm, Expr, Member, Named, Openness, Presence, Rest, Shape, Type};
 use crate::passes::{UNKNOWN, UNLISTED};
@@ -57,7 +57,13 @@ impl Output<'_> {
         let _ = writeln!(out, "    ///\n    /// Schema: `{}`.", place(one));
         let name = one.definition.as_deref();
         let lists = [self.options.derives.get("*"), name.and_then(|name| self.options.derives.get(name))];
-        let derives: Vec<&str> = lists.into_iter().flatten().flatten().map(String::as_str).collect();
+        // What the macros derive already is not derived again.
+        let given: &[&str] = match &one.shape {
+            Shape::Enum { .. } => &["Clone", "Debug", "PartialEq", "Eq", "Hash"],
+            _ => &["Clone", "Debug", "PartialEq"],
+        };
+        let asked = lists.into_iter().flatten().flatten().map(String::as_str);
+        let derives: Vec<&str> = asked.filter(|derive| !given.contains(derive)).collect();
         if !derives.is_empty() {
             let _ = writeln!(out, "    #[derive({})]", derives.join(", "));
         }
@@ -183,10 +189,12 @@ impl Output<'_> {
         let _ = writeln!(out, "    pub enum {}{} {{", one.name, schema_name(one));
         for (arm, text) in arms.iter().zip(texts) {
             let kinds: Vec<&str> = arm.kinds.iter().map(|kind| kind.name()).collect();
+            let needs: Vec<String> = arm.needs.iter().map(|need| literal(need)).collect();
+            let needs = if needs.is_empty() { String::new() } else { format!(" & [{}]", needs.join(", ")) };
             let stated = format!("As {}.", kinds.join(" or "));
             out.push_str(&comment(arm.docs.as_deref().unwrap_or(&stated), 8));
             let mark = self.mark(arm.gate);
-            let _ = writeln!(out, "        {} => {}({text}){mark},", kinds.join(" | "), arm.variant);
+            let _ = writeln!(out, "        {}{needs} => {}({text}){mark},", kinds.join(" | "), arm.variant);
         }
         out.push_str("    }\n}\n");
     }
@@ -219,7 +227,7 @@ fn schema_name(one: &Type) -> String {
 /// Where the schema of a type stands, as short as it is unambiguous in its output.
 fn place(one: &Type) -> String {
     let file = one.at.file.rsplit('/').next().unwrap_or_default();
-    format!("{file}#{}", one.at.pointer).replace('`', "'")
+    visible(&format!("{file}#{}", one.at.pointer)).replace('`', "'")
 }
 
 /// The word for how a member may be missing.

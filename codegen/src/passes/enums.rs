@@ -2,6 +2,7 @@
 
 use crate::document::Node;
 use crate::ir::{Gate, Named, Openness, Shape};
+use crate::passes::limits::limits;
 use crate::passes::read::{Reader, child_gate};
 use crate::passes::view::{Place, View, list};
 
@@ -38,10 +39,15 @@ pub(crate) fn merged(reader: &Reader<'_>, branches: &[Place<'_>], gate: Gate) ->
         let Shape::Enum { mut values, openness: Openness::Closed } = shape(reader, &view, &values, gate) else {
             return None;
         };
+        // What is bounded or may be `null` keeps an alternative of its own.
+        if view.null || !limits(branch).is_empty() {
+            return None;
+        }
         let description = branch.node.get("description").and_then(Node::as_str);
         for value in &mut values {
             value.docs = description.map(str::to_owned).or(value.docs.take());
         }
+        values.retain(|value| all.iter().all(|known: &Named| known.wire != value.wire));
         all.append(&mut values);
     }
     Some(Shape::Enum { values: all, openness: Openness::Closed })

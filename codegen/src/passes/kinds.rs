@@ -2,16 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Expr, Ir, JsonType, Shape, TypeId};
+use crate::ir::{Expr, Gate, Ir, JsonType, Presence, Shape, TypeId};
 
 /// Fills [`crate::ir::Arm::kinds`].
 pub(crate) fn run(ir: &mut Ir) {
     for index in 0..ir.types.len() {
         let Shape::Either { arms } = &ir.types[index].shape else { continue };
-        let kinds: Vec<Vec<JsonType>> = arms.iter().map(|arm| of(ir, &arm.expr)).collect();
+        let found: Vec<_> = arms.iter().map(|arm| (of(ir, &arm.expr), needs(ir, &arm.expr, 0))).collect();
         if let Shape::Either { arms } = &mut ir.types[index].shape {
-            arms.iter_mut().zip(kinds).for_each(|(arm, kinds)| arm.kinds = kinds);
+            for (arm, (kinds, needs)) in arms.iter_mut().zip(found) {
+                arm.kinds = kinds;
+                arm.needs = needs;
+            }
         }
+    }
+}
+
+/// How many wrappers may lie around an object.
+const DEPTH: usize = 16;
+
+/// The members that every object of this type has to have.
+fn needs(ir: &Ir, expr: &Expr, depth: usize) -> Vec<String> {
+    let Expr::Ref(TypeId(index)) = expr else { return Vec::new() };
+    match &ir.types[*index].shape {
+        Shape::Struct { members, .. } => {
+            let required = members.iter().filter(|member| {
+                member.gate == Gate::Open
+                    && matches!(member.presence, Presence::Required | Presence::Nullable | Presence::Constant(_))
+            });
+            required.map(|member| member.wire.clone()).collect()
+        }
+        Shape::Newtype(inner) if depth < DEPTH => needs(ir, inner, depth + 1),
+        _ => Vec::new(),
     }
 }
 

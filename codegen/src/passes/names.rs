@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use heck::{ToSnakeCase, ToUpperCamelCase};
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
 use crate::ir::{Arm, Expr, Ir, Named, Presence, Shape};
 use crate::options::Options;
@@ -11,8 +11,8 @@ use crate::passes::unions::plain_type;
 
 /// Type names that the output uses without a path.
 const TAKEN: &[&str] = &[
-    "Box", "BTreeMap", "Map", "NoParams", "Number", "Option", "Presence", "Result", "Self", "String", "Unknown",
-    "Value", "Vec",
+    "Box", "BTreeMap", "Err", "None", "Ok", "Some", "Map", "NoParams", "Number", "Option", "Presence", "Result",
+    "Self", "String", "Unknown", "Value", "Vec",
 ];
 
 /// The variant of an open enum that keeps texts that are not listed, and of a union that keeps tags that are not.
@@ -57,18 +57,17 @@ pub(crate) fn run(ir: &mut Ir, options: &Options) {
 
 fn types(ir: &mut Ir, options: &Options) {
     let mut taken = Unique::with(TAKEN);
+    // What parts are named after: the name that a replaced definition would have had, not the path in its place.
+    let mut stems: Vec<String> = Vec::with_capacity(ir.types.len());
     for index in 0..ir.types.len() {
         let one = &ir.types[index];
         let replaced = one.definition.as_ref().and_then(|name| options.replace.get(name));
-        let name = match (replaced, one.parent, &one.definition) {
-            (Some(path), _, _) => path.clone(),
-            (None, Some(parent), _) => {
-                let part = upper_camel(&one.name);
-                taken.take(&format!("{}{part}", ir.types[parent.0].name), "")
-            }
-            (None, None, definition) => taken.take(&upper_camel(definition.as_deref().unwrap_or_default()), ""),
+        let stem = match (one.parent, &one.definition) {
+            (Some(parent), _) => taken.take(&format!("{}{}", stems[parent.0], upper_camel(&one.name)), ""),
+            (None, definition) => taken.take(&upper_camel(definition.as_deref().unwrap_or_default()), ""),
         };
-        ir.types[index].name = name;
+        ir.types[index].name = replaced.cloned().unwrap_or_else(|| stem.clone());
+        stems.push(stem);
     }
 }
 
@@ -92,7 +91,14 @@ fn registries(ir: &mut Ir) {
             row.named.rust = taken.take(&row_name(&row.named.wire), "");
         }
     }
-    variants(&mut ir.capabilities);
+    let mut taken = Unique::with(&["ALL"]);
+    for row in &mut ir.capabilities {
+        row.rust = taken.take(&constant(&row.wire), "_");
+    }
+    let mut taken = Unique::with(&["ALL"]);
+    for row in &mut ir.errors {
+        row.rust = taken.take(&constant(row.kind.strip_prefix("session/").unwrap_or(&row.kind)), "_");
+    }
 }
 
 /// `turn/start` is `TurnStart`, `session::store::put-meta` is `StorePutMeta`.
@@ -103,7 +109,10 @@ fn row_name(wire: &str) -> String {
 fn arm_name(arm: &Arm, owner: &str, names: &[String]) -> String {
     match (&arm.expr, plain_type(&arm.expr)) {
         (Expr::Ref(id), _) => {
+            // A type of the caller's own may be a path with arguments; its words make the variant.
             let name = names[id.0].rsplit("::").next().unwrap_or_default();
+            let plain = name.chars().all(|c| c.is_ascii_alphanumeric());
+            let name = &if plain { name.to_owned() } else { upper_camel(name) };
             name.strip_prefix(owner)
                 .filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
                 .unwrap_or(name)
@@ -146,7 +155,7 @@ pub(crate) fn upper_camel(text: &str) -> String {
     match name.chars().next() {
         None => "Empty".to_owned(),
         Some(first) if first.is_ascii_digit() => format!("N{name}"),
-        Some(_) if is_keyword(&name) => format!("{name}_"),
+        Some(_) if is_keyword(&name) => format!("{name}Word"),
         Some(_) => name,
     }
 }
@@ -154,6 +163,11 @@ pub(crate) fn upper_camel(text: &str) -> String {
 /// A variant name: as a type name, with numbers and signs readable.
 fn variant(text: &str) -> String {
     upper_camel(&signs(text))
+}
+
+/// The name of a constant.
+fn constant(text: &str) -> String {
+    upper_camel(text).to_shouty_snake_case()
 }
 
 /// A field name.
@@ -209,5 +223,6 @@ fn spell(text: &str) -> String {
 
 /// Whether a word cannot be a Rust name.
 pub(super) fn is_keyword(name: &str) -> bool {
-    syn::parse_str::<syn::Ident>(name).is_err()
+    // Edition 2024 has one more than the parser knows.
+    name == "gen" || syn::parse_str::<syn::Ident>(name).is_err()
 }

@@ -68,6 +68,7 @@ fn error(schemas: &Schemas, row: &crate::schemas::RawError) -> ErrorRow {
     ErrorRow {
         code: row.code,
         kind: row.kind.clone(),
+        rust: String::new(),
         override_kinds: row.override_kinds.clone(),
         retryable: row.retryable,
         docs: row.description.clone(),

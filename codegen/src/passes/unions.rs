@@ -70,11 +70,15 @@ fn tag_of<'a>(node: &'a Node, name: &str) -> Option<Tag<'a>> {
 fn tagged<'a>(reader: &mut Reader<'a>, branches: &[Place<'a>], owner: &Owner, tag: &str) -> Option<UnionShape> {
     let mut arms = Vec::new();
     let mut other = None;
+    let mut null = false;
     for branch in branches {
-        let text = reader.follow(branch).and_then(|place| match tag_of(place.node, tag) {
+        let followed = reader.follow(branch);
+        let text = followed.as_ref().and_then(|place| match tag_of(place.node, tag) {
             Some(Tag::Text(text)) => Some(text.to_owned()),
             _ => None,
         });
+        // A referred alternative that may be `null` makes the union so.
+        null |= followed.is_some_and(|place| View::of(&place).is_ok_and(|view| view.null));
         let hint = text.clone().unwrap_or_else(|| "unlisted".to_owned());
         let part = reader.part(branch, &owner.child(&hint, Gate::Open))?;
         let arm = Arm { tag: text.clone().unwrap_or_default(), ..arm(part, branch, JsonType::Object) };
@@ -83,7 +87,7 @@ fn tagged<'a>(reader: &mut Reader<'a>, branches: &[Place<'a>], owner: &Owner, ta
             None => other = Some(arm),
         }
     }
-    Some(UnionShape { shape: Shape::Tagged { tag: tag.to_owned(), arms, other }, null: false })
+    Some(UnionShape { shape: Shape::Tagged { tag: tag.to_owned(), arms, other }, null })
 }
 
 fn either<'a>(reader: &mut Reader<'a>, branches: &[Place<'a>], owner: &Owner) -> Option<UnionShape> {
@@ -133,6 +137,7 @@ fn arm(part: Part, branch: &Place<'_>, json_type: JsonType) -> Arm {
         tag: String::new(),
         expr: part.expr,
         kinds: vec![json_type],
+        needs: Vec::new(),
         docs: branch.node.get("description").and_then(Node::as_str).map(str::to_owned),
         gate: Gate::Open,
     }

@@ -58,11 +58,11 @@ either! {
     /// Schema: `defs.json#/definitions/MentionOpen`.
     pub enum MentionOpen as "MentionOpen" {
         /// Leads to a page of the console.
-        object => Page(MentionOpenPage),
+        object & ["page"] => Page(MentionOpenPage),
         /// Leads to a session.
-        object => Session(MentionOpenSession),
+        object & ["session"] => Session(MentionOpenSession),
         /// Leads to an address on the web.
-        object => Url(MentionOpenUrl),
+        object & ["url"] => Url(MentionOpenUrl),
     }
 }
 
