@@ -18,6 +18,9 @@ const LARGEST: usize = 90;
 /// Tries in a row that bring nothing new; then all values that exist are taken to be made.
 const STALE: usize = 300;
 
+/// Tries beyond the limit for the sake of alternatives that never came up; then they are gaps.
+const BEYOND: usize = 1_000;
+
 /// Names that a schema hardly uses, some of which generated Rust may want for itself.
 const UNKNOWN_NAMES: [&str; 6] = ["x-unknown", "extra", "", "größe", "other_", "type "];
 
@@ -38,8 +41,10 @@ pub(super) fn valid(plan: &Plan, root: NodeId, limit: usize, seed: u64) -> Made 
     };
     let mut made = Made::default();
     let (mut known, mut stale, mut refused) = (BTreeSet::new(), 0, 0);
-    while stale < STALE && (made.values.len() < limit || maker.unmet(root)) {
+    let mut beyond = 0;
+    while stale < STALE && (made.values.len() < limit || beyond < BEYOND && maker.unmet(root)) {
         stale += 1;
+        beyond += usize::from(made.values.len() >= limit);
         maker.parts = 0;
         maker.journal.clear();
         let Some(value) = maker.node(root, 0) else {
