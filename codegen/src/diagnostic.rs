@@ -102,11 +102,18 @@ impl Diagnostic {
             ["codegen/unreadable", "codegen/unwritable", "codegen/not-utf8", "codegen/syntax", "codegen/not-a-bundle"];
         CODES.contains(&self.code)
     }
+
+    /// The place as people see it; what is wrong with a whole file is no matter of a pointer in it.
+    pub(crate) fn place(&self) -> String {
+        const WHOLE_FILES: [&str; 3] = ["codegen/config", "codegen/foreign-file", "codegen/output-conflict"];
+        let whole = self.is_unreadable() || WHOLE_FILES.contains(&self.code);
+        one_line(&if whole && self.at.pointer.is_empty() { self.at.file.to_string() } else { self.at.to_string() })
+    }
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (message, at) = (one_line(&self.message), one_line(&self.at.to_string()));
+        let (message, at) = (one_line(&self.message), self.place());
         write!(f, "{}[{}]: {message} ({at})", self.severity.word(), self.code)
     }
 }

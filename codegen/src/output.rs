@@ -47,6 +47,22 @@ fn wanted(outputs: &[Output]) -> Result<BTreeMap<PathBuf, &str>, Box<Diagnostic>
     Ok(wanted)
 }
 
+/// Refuses to write over files that are there, hold something, and do not say that this program made them.
+fn spare(wanted: &BTreeMap<PathBuf, &str>) -> Result<(), Box<Diagnostic>> {
+    let mut foreign = Vec::new();
+    for (path, text) in wanted {
+        let there = read(path)?.filter(|there| there != text && !there.trim().is_empty());
+        if there.is_some_and(|there| !is_ours(&there)) {
+            foreign.push(format!("`{}`", shown(path)));
+        }
+    }
+    let Some(first) = foreign.first() else { return Ok(()) };
+    let at = Location { file: first.trim_matches('`').into(), pointer: String::new() };
+    let message = format!("{} would be overwritten, but this program did not make it", foreign.join(", "));
+    let help = "generate into a folder of its own, or remove the file first";
+    Err(Box::new(Diagnostic::error("codegen/foreign-file", at, message).help(help)))
+}
+
 /// The files below the folders of all outputs that are ours and that none of them has, sorted.
 fn extra(outputs: &[Output], wanted: &BTreeMap<PathBuf, &str>) -> Result<Vec<(PathBuf, String)>, Box<Diagnostic>> {
     let mut found = Vec::new();

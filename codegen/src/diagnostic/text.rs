@@ -35,7 +35,7 @@ pub fn to_text(diagnostic: &Diagnostic, colour: Colour) -> String {
 
     let mut lines = vec![
         format!("{}{}", paint(strong, &title), paint(BOLD, &format!(": {}", one_line(&diagnostic.message)))),
-        format!("{margin} {} {}", paint(BLUE, "-->"), one_line(&diagnostic.at.to_string())),
+        format!("{margin} {} {}", paint(BLUE, "-->"), diagnostic.place()),
     ];
     if let Some(excerpt) = &diagnostic.excerpt {
         let label = diagnostic.label.as_deref().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use similar::TextDiff;
 
-use super::{Output, extra, read, shown, wanted};
+use super::{Output, extra, read, shown, spare, wanted};
 use crate::diagnostic::Diagnostic;
 
 /// How a diff names the side that does not exist.
@@ -12,9 +12,11 @@ const NOTHING: &str = "/dev/null";
 /// should be. Writes nothing.
 ///
 /// # Errors
-/// `codegen/unwritable` for a file or folder that cannot be read, and `codegen/output-conflict`.
+/// `codegen/unwritable` for a file or folder that cannot be read, `codegen/output-conflict`, and `codegen/foreign-file` as
+/// [`write`](super::write()) has it.
 pub fn check(outputs: &[Output]) -> Result<String, Box<Diagnostic>> {
     let wanted = wanted(outputs)?;
+    spare(&wanted)?;
     let mut changes = String::new();
     for (path, text) in &wanted {
         match read(path)? {

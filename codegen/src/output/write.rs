@@ -1,8 +1,9 @@
 //! Writing: every file beside its place first, then all renamed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Output, extra, read, unusable, wanted};
+use super::{Output, extra, read, spare, unusable, wanted};
 use crate::diagnostic::Diagnostic;
 
 /// What writing did.
@@ -18,14 +19,17 @@ pub struct Written {
 
 /// Brings the files of all outputs to what is given, and removes those that an earlier run left in their folders.
 ///
-/// Files of other people are not touched: only those that say in their first lines that this program made them are removed.
+/// Files of other people are not touched: only those that say in their first lines that this program made them are removed or
+/// written over.
 ///
 /// # Errors
-/// `codegen/unwritable`, and `codegen/output-conflict` for a file that two outputs have with different text. When a file cannot be
+/// `codegen/unwritable`, `codegen/foreign-file` for a file that is somebody else's, and `codegen/output-conflict` for a file that
+/// two outputs have with different text. When a file cannot be
 /// written, none was changed; a failure while renaming, for which the disk has to break between two files, leaves each file whole,
 /// old or new.
 pub fn write(outputs: &[Output]) -> Result<Written, Box<Diagnostic>> {
     let wanted = wanted(outputs)?;
+    spare(&wanted)?;
     let mut result = Written::default();
     let mut staged = Staged::default();
     for (path, text) in &wanted {
@@ -47,11 +51,12 @@ pub fn write(outputs: &[Output]) -> Result<Written, Box<Diagnostic>> {
 /// Brings one file to `text`.
 ///
 /// # Errors
-/// `codegen/unwritable`; the file is as it was then.
+/// `codegen/unwritable` and `codegen/foreign-file`; the file is as it was then.
 pub fn write_one(path: &Path, text: &str) -> Result<(), Box<Diagnostic>> {
     if read(path)?.as_deref() == Some(text) {
         return Ok(());
     }
+    spare(&BTreeMap::from([(path.to_owned(), text)]))?;
     let mut staged = Staged::default();
     staged.add(path.to_owned(), text)?;
     staged.commit().map(|_| ())
