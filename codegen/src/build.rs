@@ -8,18 +8,40 @@
 //! }
 //! ```
 //! and in the crate: `include!(concat!(env!("OUT_DIR"), "/schema.rs"));`
+//!
+//! A second schema in the same build script needs a file of its own:
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! msp_codegen::build("schema/msp.schema.json")?; // OUT_DIR/schema.rs
+//! msp_codegen::build::Builder::new().schema("schema/lamp.schema.json").file("lamp.rs").write()?;
+//! # Ok(())
+//! # }
+//! ```
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use crate::diagnostic::{self, Colour, Diagnostic, Severity};
+use crate::diagnostic::{self, Colour, Diagnostic};
 use crate::document::Location;
+use crate::input;
+use crate::input::load::normalize;
+use crate::make::{self, is_clean};
 use crate::options::Options;
 use crate::output::{self, Files};
-use crate::{generate, input, lint};
+
+/// What this process wrote so far, and from what; a build script is one process.
+static WRITTEN: Mutex<BTreeMap<PathBuf, Origin>> = Mutex::new(BTreeMap::new());
+
+/// What a file was made from.
+type Origin = (Vec<PathBuf>, Options);
 
 /// Reads the schema at `path`, relative to the package, and writes `OUT_DIR/schema.rs`.
+///
+/// It always is that file; for a second schema, name another with [`Builder::file`].
 ///
 /// # Errors
 /// As [`Builder::write`].
@@ -91,32 +113,22 @@ impl Builder {
     /// Gives the path of the file, or of the folder where the output has several.
     ///
     /// # Errors
-    /// Everything that is wrong with the schema, and a file that cannot be written; nothing is written then.
+    /// Everything that is wrong with the schema, a file that cannot be written or that somebody else made, and one that another
+    /// step of this process wrote with other text; nothing is written then.
     pub fn write(mut self) -> Result<PathBuf, BuildError> {
         let folder = self.folder()?;
         if self.options.base.is_none() {
             self.options.base = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         }
-        let (schemas, mut diagnostics) = input::read_all(&self.schemas, &self.options);
-        // First of all, so that a schema that is refused is watched too.
-        let watched = input::files(&self.schemas, &schemas).into_iter().chain(self.options.annotations.clone());
+        let made = make::make(&self.schemas, &self.options);
+        // Before anything else, so that a schema that is refused is watched too.
+        let watched = input::files(&self.schemas, &made.schemas).into_iter().chain(self.options.annotations.clone());
         tell(watched.map(|path| format!("cargo::rerun-if-changed={}", path.display())));
-        if is_clean(&diagnostics) {
-            diagnostics.extend(lint::lint(&schemas).into_iter().filter(|found| found.severity != Severity::Note));
+        if !is_clean(&made.diagnostics) {
+            return Err(BuildError { diagnostics: made.diagnostics });
         }
-        let mut files = Files::new();
-        if is_clean(&diagnostics) {
-            let (made, mut found) = generate::generate(&schemas, &self.options);
-            diagnostic::attach_excerpts(&mut found, &schemas.documents);
-            diagnostics.append(&mut found);
-            files = made;
-        }
-        diagnostic::sort(&mut diagnostics);
-        if !is_clean(&diagnostics) {
-            return Err(BuildError { diagnostics });
-        }
-        tell(diagnostics.iter().map(|diagnostic| format!("cargo::warning={diagnostic}")));
-        let written = self.place(&folder, files);
+        tell(made.diagnostics.iter().map(|diagnostic| format!("cargo::warning={diagnostic}")));
+        let written = self.place(&folder, made.files);
         written.map_err(|diagnostic| BuildError { diagnostics: vec![*diagnostic] })
     }
 
@@ -130,7 +142,25 @@ impl Builder {
     }
 
     fn place(&self, folder: &Path, mut files: Files) -> Result<PathBuf, Box<Diagnostic>> {
-        if files.len() > 1 {
+        let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let origin = (self.schemas.clone(), self.options.clone());
+        let several = files.len() > 1;
+        if !several {
+            files = files.into_values().map(|text| (self.file.clone(), text)).collect();
+        }
+        for (path, _) in written.iter().filter(|(_, other)| **other != origin) {
+            let kept = files.iter().find(|(name, _)| absolute(&folder.join(name)) == *path);
+            let lost = match kept {
+                Some((_, text)) => std::fs::read_to_string(path).is_ok_and(|there| there != *text),
+                // Several files are the whole content of their folder: what else is there would be removed as stale.
+                None => several && path.starts_with(absolute(folder)),
+            };
+            if lost {
+                return Err(taken(path));
+            }
+        }
+        written.extend(files.keys().map(|name| (absolute(&folder.join(name)), origin.clone())));
+        if several {
             output::write(&[(folder.to_owned(), files)])?;
             return Ok(folder.to_owned());
         }
@@ -141,16 +171,25 @@ impl Builder {
     }
 }
 
+/// One spelling for one file.
+fn absolute(path: &Path) -> PathBuf {
+    normalize(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+}
+
+fn taken(path: &Path) -> Box<Diagnostic> {
+    let shown = crate::input::load::display(path);
+    let message = format!("`{shown}` was written by another step of this build script, and would be lost");
+    let at = Location { file: shown.into(), pointer: String::new() };
+    let help = "give each schema a file of its own with `Builder::file`, or a folder with `Builder::out`";
+    Box::new(Diagnostic::error("codegen/output-conflict", at, message).help(help))
+}
+
 #[expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
 fn tell(lines: impl Iterator<Item = String>) {
     for line in lines {
         // A name of the input may hold a line feed, which would start another instruction.
         println!("{}", line.replace(['\n', '\r'], " "));
     }
-}
-
-fn is_clean(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
 }
 
 /// Why a build step failed. Its [`Debug`](fmt::Debug) form is the text for people, since that is what cargo shows when `main` of

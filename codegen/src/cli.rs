@@ -6,7 +6,7 @@ mod report;
 
 use std::io::{self, Write};
 
-use crate::diagnostic::{Colour, Severity};
+use crate::diagnostic::{Colour, Diagnostic, Severity};
 use crate::options::Options;
 use crate::{diagnostic, input, lint, list};
 
@@ -67,6 +67,17 @@ fn run_lint(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let options = arguments.reading.options();
     let (schemas, mut diagnostics) = input::read_all(&arguments.path, &options);
     diagnostics.extend(lint::lint(&schemas));
+    if !diagnostics.iter().any(Diagnostic::is_unreadable) {
+        // A schema may be good and yet nothing that types can be made from: not an error of the schema.
+        let refusals = lint::refusals(&schemas, &diagnostics, &options).into_iter().map(|mut one| {
+            if one.severity == Severity::Error {
+                one.severity = Severity::Warning;
+                one.message.push_str("; `generate` refuses this");
+            }
+            one
+        });
+        diagnostics.extend(refusals);
+    }
     let report = Report::new(diagnostics);
     match arguments.format {
         Format::Text => {
@@ -90,9 +101,12 @@ fn run_list(arguments: &List, streams: &mut Streams<'_>) -> io::Result<Exit> {
         report = Report::new(found);
         tables.push(names);
     } else if report.exit() == Exit::Good {
-        tables = list::list(&schemas);
-        tables
-            .retain(|table| arguments.what.is_empty() || arguments.what.iter().any(|what| what.title() == table.title));
+        tables = list::all(&schemas);
+        // Who asks for a table is told that it is empty.
+        tables.retain(|table| match arguments.what.as_slice() {
+            [] => !table.rows.is_empty(),
+            what => what.iter().any(|what| what.title() == table.title),
+        });
     }
     report.write_text(streams.err, streams.err_colour)?;
     if report.exit() != Exit::Good {

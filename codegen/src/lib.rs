@@ -49,7 +49,9 @@ pub mod output;
 pub mod pointer;
 pub mod schemas;
 
+mod choices;
 mod keywords;
+mod make;
 mod passes;
 mod shapes;
 mod suggest;

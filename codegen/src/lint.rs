@@ -11,6 +11,8 @@
 //! | `codegen/enum-without-openness` | error | note, where others have it | note, where others have it |
 //! | `codegen/openness-without-enum`, `codegen/unknown-openness`, `codegen/empty-enum` | error | error | warning |
 //! | `codegen/unknown-required` | error | error | warning, where all members are in one place |
+//! | `codegen/unknown-keyword`, `codegen/bad-keyword`, `codegen/no-keyword` | warning | warning | warning |
+//! | `codegen/format-unchecked` | – | – | note |
 //! | `codegen/bad-default`; a date-time that is none is always a warning | error | error | warning |
 //! | `codegen/colliding-members` | warning | warning | warning |
 //! | `codegen/unreached-definition` | warning with an overlay, else note | warning | note, where the root is a schema |
@@ -26,6 +28,9 @@ mod enum_without_openness;
 mod missing_overlay_entry;
 mod openness_without_enum;
 mod overlay_without_target;
+mod refusals;
+mod unchecked_format;
+mod unknown_keyword;
 mod unknown_required;
 mod unreached_definition;
 
@@ -36,16 +41,22 @@ use crate::document::{Location, Node};
 use crate::keywords;
 use crate::schemas::{DocumentId, Kind, Schemas};
 
+pub use refusals::refusals;
+
 /// One lint: looks at the schemas and adds what it finds.
 type Lint = fn(&Context<'_>, &mut Vec<Diagnostic>);
 
 /// All lints, with their codes, in the order of the table above.
-const LINTS: [(&str, Lint); 11] = [
+const LINTS: [(&str, Lint); 15] = [
     (dialect::CODE, dialect::check),
     (enum_without_openness::CODE, enum_without_openness::check),
     (openness_without_enum::CODE, openness_without_enum::check),
     (empty_enum::CODE, empty_enum::check),
     (unknown_required::CODE, unknown_required::check),
+    (unknown_keyword::CODE, unknown_keyword::check),
+    (unknown_keyword::CODE_OF_VALUE, unknown_keyword::check_values),
+    (unknown_keyword::CODE_OF_FILE, unknown_keyword::check_files),
+    (unchecked_format::CODE, unchecked_format::check),
     (bad_default::CODE, bad_default::check),
     (colliding_members::CODE, colliding_members::check),
     (unreached_definition::CODE, unreached_definition::check),

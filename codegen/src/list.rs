@@ -45,8 +45,15 @@ pub fn to_json(tables: &[Table]) -> Value {
 
 /// Everything that the input holds; kinds of which there is nothing have no table.
 pub fn list(schemas: &Schemas) -> Vec<Table> {
+    let mut tables = all(schemas);
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// As [`list`], with the kinds of which there is nothing.
+pub fn all(schemas: &Schemas) -> Vec<Table> {
     let view = View { schemas };
-    let mut tables = vec![
+    vec![
         view.methods(),
         view.notifications(),
         view.requests(),
@@ -55,9 +62,7 @@ pub fn list(schemas: &Schemas) -> Vec<Table> {
         view.errors(),
         view.capabilities(),
         view.definitions(),
-    ];
-    tables.retain(|table| !table.rows.is_empty());
-    tables
+    ]
 }
 
 /// Which Rust type each schema became: the place of the schema, the name of its definition (none for inline schemas), the path of

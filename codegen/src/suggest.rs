@@ -13,24 +13,27 @@ pub(crate) fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a
         .map(|(_, candidate)| candidate)
 }
 
-/// Number of characters to insert, delete or replace to get from one text to the other; a change of case alone costs nothing.
+/// Number of characters to insert, delete or replace, and of neighbours to swap, to get from one text to the other; a change of case
+/// alone costs nothing.
 fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().collect();
     let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
+    // One row for each beginning of `a`, one column for each beginning of `b`.
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    let cell = |rows: &[Vec<usize>], i: usize, j: usize| rows.get(i).and_then(|row| row.get(j)).copied();
+    for (i, from) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, to) in b.iter().enumerate() {
+            let replaced = cell(&rows, i, j).map(|cost| cost + usize::from(from != to));
+            let deleted = cell(&rows, i, j + 1).map(|cost| cost + 1);
+            let inserted = row.last().map(|cost| cost + 1);
+            let crossed = i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from);
+            let swapped = if crossed { cell(&rows, i - 1, j - 1).map(|cost| cost + 1) } else { None };
+            row.extend([replaced, deleted, inserted, swapped].into_iter().flatten().min());
         }
-        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = *cell;
-            left = replaced.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
+        rows.push(row);
     }
-    row.last().copied().unwrap_or_default()
+    cell(&rows, a.len(), b.len()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -43,6 +46,9 @@ mod tests {
         assert_eq!(distance("abc", ""), 3);
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("Item", "item"), 0);
+        assert_eq!(distance("lable", "label"), 1);
+        assert_eq!(distance("requierd", "required"), 1);
+        assert_eq!(distance("abcd", "badc"), 2);
     }
 
     #[test]
@@ -50,6 +56,7 @@ mod tests {
         assert_eq!(nearest("Acount", ["Account", "Amount", "Turn"]), Some("Account"));
         assert_eq!(nearest("Acount", ["Turn", "Item"]), None);
         assert_eq!(nearest("D", ["A", "d"]), Some("d"));
+        assert_eq!(nearest("onwer", ["owner", "id"]), Some("owner"));
         assert_eq!(nearest("D", ["A"]), None);
     }
 }

@@ -7,11 +7,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::options::{Attribute, Layout, Options, Surface, When};
 
+/// What every `--help` says at its end.
+const EXIT_CODES: &str = "Exit codes: 0 good, warnings and notes included; 1 findings, refused schema or drift; \
+2 usage; 3 a file that cannot be opened or is nothing that is read.";
+
 /// Rust types from the schemas of coding-agent session protocols, with nothing lost.
 #[derive(Debug, Parser)]
 #[command(name = "msp-codegen", version, about, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 good, warnings and notes included; 1 findings, refused schema or drift; \
-2 usage; 3 a file that cannot be opened or is nothing that is read.")]
+#[command(after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -20,10 +23,13 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Write the Rust types of a schema, or check that they are up to date
+    #[command(after_help = EXIT_CODES)]
     Generate(Box<Generate>),
     /// Say what is wrong with a schema
+    #[command(after_help = EXIT_CODES)]
     Lint(Lint),
     /// Show what a schema holds
+    #[command(after_help = EXIT_CODES)]
     List(List),
 }
 
@@ -149,8 +155,8 @@ struct Choices {
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// One file, one file per family, or one module per family
-    #[arg(long, value_enum)]
-    layout: Option<Layout>,
+    #[arg(long, value_enum, default_value = "single")]
+    layout: Layout,
     /// Use a Rust type of your own for a definition
     #[arg(long, value_name = "DEFINITION=TYPE", value_parser = pair)]
     replace: Vec<(String, String)>,
@@ -161,15 +167,15 @@ struct Choices {
     #[arg(long, value_name = "PATH=#[…]", value_parser = pair)]
     attribute: Vec<(String, String)>,
     /// How experimental parts are compiled
-    #[arg(long, value_parser = ["feature", "always"])]
-    experimental: Option<String>,
+    #[arg(long, value_parser = ["feature", "always"], default_value = "always")]
+    experimental: String,
     /// Whether the types describe themselves through schemars
-    #[arg(long, value_enum)]
-    schemars: Option<When>,
+    #[arg(long, value_enum, default_value = "never")]
+    schemars: When,
     /// Whether the types have checks beyond their shape
-    #[arg(long, value_enum)]
-    strict: Option<When>,
-    /// File of the words that the types need, relative to DIR
+    #[arg(long, value_enum, default_value = "always")]
+    strict: When,
+    /// File of the words that the types need, relative to DIR; `words.rs` for --layout files, inside the one file otherwise
     #[arg(long, value_name = "FILE")]
     words: Option<String>,
 }
@@ -183,17 +189,13 @@ impl Generate {
             |(path, attribute): &(String, String)| Attribute { path: path.clone(), attribute: attribute.clone() };
         Options {
             only: choices.only.clone(),
-            layout: choices.layout.unwrap_or(defaults.layout),
+            layout: choices.layout,
             replace: choices.replace.iter().cloned().collect(),
             derives: derives(&choices.derive),
             attributes: choices.attribute.iter().map(attribute).collect(),
-            experimental: match choices.experimental.as_deref() {
-                Some("feature") => When::Feature,
-                Some(_) => When::Always,
-                None => defaults.experimental,
-            },
-            schemars: choices.schemars.unwrap_or(defaults.schemars),
-            strict: choices.strict.unwrap_or(defaults.strict),
+            experimental: if choices.experimental == "feature" { When::Feature } else { When::Always },
+            schemars: choices.schemars,
+            strict: choices.strict,
             words: choices.words.clone(),
             ..defaults
         }
@@ -215,5 +217,18 @@ fn pair(argument: &str) -> Result<(String, String), String> {
     match argument.split_once('=') {
         Some((left, right)) if !left.is_empty() && !right.is_empty() => Ok((left.to_owned(), right.to_owned())),
         _ => Err("it has the form LEFT=RIGHT".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `--help` shows as defaults are those of the library.
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        let cli = Cli::parse_from(["msp-codegen", "generate", "--schema", "in.json", "--out", "out"]);
+        let Command::Generate(arguments) = cli.command else { panic!("another command") };
+        assert_eq!(arguments.options(), Options::default());
     }
 }

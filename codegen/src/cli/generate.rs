@@ -8,10 +8,9 @@ use serde_json::{Map, json};
 use super::arguments::{Format, Generate};
 use super::report::Report;
 use super::{Exit, Streams};
-use crate::config;
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::output::{self, Files, Written};
-use crate::{generate, input, lint};
+use crate::diagnostic::Diagnostic;
+use crate::output::{self, Written};
+use crate::{config, make};
 
 pub(super) fn run(arguments: &Generate, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let outputs = match outputs(arguments) {
@@ -25,12 +24,12 @@ pub(super) fn run(arguments: &Generate, streams: &mut Streams<'_>) -> io::Result
     let mut diagnostics = Vec::new();
     let mut made = Vec::new();
     for output in &outputs {
-        let (files, mut found) = make(output);
-        made.push((output.out.clone(), files));
-        diagnostics.append(&mut found);
+        let mut one = make::make(&output.schema, &output.options);
+        made.push((output.out.clone(), one.files));
+        diagnostics.append(&mut one.diagnostics);
     }
     let mut done = Done::default();
-    if diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error) {
+    if make::is_clean(&diagnostics) {
         let result = if arguments.check {
             output::check(&made).map(|changes| done.changes = changes)
         } else {
@@ -54,23 +53,6 @@ fn outputs(arguments: &Generate) -> Result<Vec<config::Output>, Box<Diagnostic>>
         // The argument parser asks for one of the two.
         (None, None) => Ok(Vec::new()),
     }
-}
-
-/// The files of one output, and what was found on the way. Notes are for `lint` alone.
-fn make(output: &config::Output) -> (Files, Vec<Diagnostic>) {
-    let schemas = match input::read(&output.schema, &output.options) {
-        Ok(schemas) => schemas,
-        Err(diagnostics) => return (Files::new(), diagnostics),
-    };
-    let mut diagnostics = lint::lint(&schemas);
-    diagnostics.retain(|diagnostic| diagnostic.severity != Severity::Note);
-    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        return (Files::new(), diagnostics);
-    }
-    let (files, mut found) = generate::generate(&schemas, &output.options);
-    crate::diagnostic::attach_excerpts(&mut found, &schemas.documents);
-    diagnostics.append(&mut found);
-    (files, diagnostics)
 }
 
 /// What became of the files.

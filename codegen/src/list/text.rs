@@ -6,6 +6,9 @@ use super::Table;
 use crate::diagnostic::one_line;
 
 pub(super) fn to_text(table: &Table) -> String {
+    if table.rows.is_empty() {
+        return format!("{}: none\n", table.title);
+    }
     let head: Vec<String> = table.columns.iter().map(|column| (*column).to_owned()).collect();
     let body = table.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<String>>());
     let lines: Vec<Vec<String>> = [head].into_iter().chain(body).collect();

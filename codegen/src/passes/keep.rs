@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::diagnostic::Diagnostic;
 use crate::document::Location;
 use crate::ir::{Arm, Call, Event, Expr, Ir, Member, Rest, Shape, TypeId};
+use crate::suggest;
 
 /// Drops all types and rows that `only` does not name or reach; an empty list keeps everything.
 pub(crate) fn run(ir: &mut Ir, only: &[String]) -> Vec<Diagnostic> {
@@ -55,8 +56,13 @@ pub(crate) fn reach(ir: &Ir, mut todo: Vec<TypeId>) -> BTreeSet<TypeId> {
 fn not_found(ir: &Ir, name: &str) -> Diagnostic {
     let file = ir.sources.first().map(String::as_str).unwrap_or_default();
     let at = Location { file: file.into(), pointer: String::new() };
+    let calls = [&ir.methods, &ir.requests, &ir.functions].into_iter().flatten().map(|row| &row.named);
+    let events = [&ir.notifications, &ir.triggers].into_iter().flatten().map(|row| &row.named);
+    let known = ir.types.iter().filter_map(|one| one.definition.as_deref());
+    let near = suggest::nearest(name, known.chain(calls.chain(events).map(|named| named.wire.as_str())));
+    let help = near.map_or("`msp-codegen list` shows the names".to_owned(), |near| format!("did you mean `{near}`?"));
     Diagnostic::error("codegen/only-unknown", at, format!("no definition, method or function is called `{name}`"))
-        .help("`msp-codegen list` shows the names")
+        .help(help)
 }
 
 /// Takes out the types that are not kept and renumbers the references.

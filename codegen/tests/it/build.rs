@@ -45,3 +45,35 @@ fn writes_several_files() {
     assert_eq!(written, folder.path());
     assert!(fs::read_dir(folder.path()).unwrap().count() > 1);
 }
+
+/// Two steps that would write the same file: the second is refused, the first stays; the same step may run again.
+#[test]
+fn a_second_schema_does_not_take_the_file_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = |name: &str| {
+        let path = folder.path().join(format!("{name}.json"));
+        fs::write(&path, format!(r#"{{ "$defs": {{ "{name}": {{ "type": "object" }} }} }}"#)).unwrap();
+        path
+    };
+    let (first, second) = (schema("First"), schema("Second"));
+    let out = folder.path().join("out");
+    let step = |schema: &std::path::Path| Builder::new().schema(schema).out(&out);
+    step(&first).write().unwrap();
+    let text = || fs::read_to_string(out.join("schema.rs")).unwrap();
+    let before = text();
+
+    let error = step(&second).write().unwrap_err();
+    assert_eq!(error.diagnostics[0].code, "codegen/output-conflict");
+    assert!(error.to_string().contains("schema.rs") && error.to_string().contains("Builder::file"), "{error}");
+    // Other choices for the same schema are another text too, and several files would remove the one that is there.
+    let options = Options { root: Some("Other".to_owned()), layout: Layout::Modules, ..Options::default() };
+    assert!(step(&first).options(options).write().is_err());
+    let options = Options { layout: Layout::Files, ..Options::default() };
+    assert!(step(&second).options(options).write().is_err());
+    assert_eq!(text(), before);
+
+    step(&second).file("second.rs").write().unwrap();
+    step(&first).write().unwrap();
+    schema("First");
+    assert_eq!(text(), before);
+}
