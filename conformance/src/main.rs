@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use msp_conformance::validate::{self, Format, Options, ValidateError};
+use msp_conformance::validate::{self, Format, Options, Outcome, ValidateError};
+use msp_judge::report::visible;
 use msp_judge::{CallPart, Surface, Target};
 
 /// Conformance kit for MSP and the session functions.
@@ -163,17 +164,24 @@ fn main() -> ExitCode {
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let outcome = validate::run(&options, &mut out, &mut io::stderr().lock());
-    match outcome.and_then(|outcome| out.flush().map(|()| outcome).map_err(ValidateError::Output)) {
+    match outcome {
         Ok(outcome) => ExitCode::from(outcome.code()),
-        // Whoever read the results has seen enough.
-        Err(ValidateError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error @ ValidateError::Target(_)) => complain(2, &error.to_string()),
+        // Whoever read the results has seen enough; what they came to is not theirs to change.
+        Err(ValidateError::Output { outcome, source }) if source.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::from(outcome.code())
+        }
+        // Results that nobody got are not good ones.
+        Err(error @ ValidateError::Output { outcome, .. }) => {
+            let code = if outcome == Outcome::Good { Outcome::CouldNotTell.code() } else { outcome.code() };
+            complain(code, &error.to_string())
+        }
+        Err(error) if error.is_usage() => complain(2, &error.to_string()),
         Err(error) => complain(3, &error.to_string()),
     }
 }
 
 fn complain(code: u8, message: &str) -> ExitCode {
     // Nothing can be done where even this cannot be written.
-    let _ = writeln!(io::stderr(), "msp-conformance: {message}");
+    let _ = writeln!(io::stderr(), "msp-conformance: {}", visible(message));
     ExitCode::from(code)
 }

@@ -5,12 +5,14 @@
 mod inputs;
 mod print;
 mod schemas;
+mod steady;
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use msp_judge::transcript::{Damage, FRAME_LIMIT, LineReader, Lines, Recogniser, What};
+use msp_judge::report::visible;
+use msp_judge::transcript::{Damage, FRAME_LIMIT, Line, LineReader, Lines, Recogniser, What};
 use msp_judge::{Bench, Counts, Finding, Judge, Rule, Surface, Target};
 
 pub use inputs::Input;
@@ -18,6 +20,7 @@ pub use print::Format;
 use print::Printer;
 use schemas::Schemas;
 pub use schemas::SchemasError;
+use steady::Steady;
 
 /// What to validate, and by what.
 #[derive(Debug, Clone)]
@@ -94,23 +97,74 @@ pub enum ValidateError {
     /// No schema to judge by.
     #[error(transparent)]
     Schemas(#[from] SchemasError),
-    /// The results could not be written.
-    #[error("the results cannot be written")]
-    Output(#[source] io::Error),
+    /// Everything was judged, but the results could not be written, or not all of them.
+    #[error("the results cannot be written: {source}")]
+    Output {
+        /// How the run ended all the same.
+        outcome: Outcome,
+        /// Why they could not be written.
+        #[source]
+        source: io::Error,
+    },
     /// The target of single values is not in the schema.
     #[error(transparent)]
     Target(#[from] msp_judge::SchemaError),
 }
 
+impl ValidateError {
+    /// Whether what was asked for is not there, so that asking otherwise would help: the exit code is 2 then, not 3.
+    pub const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Target(msp_judge::SchemaError::Unknown { .. }) | Self::Schemas(SchemasError::NoRevision { .. })
+        )
+    }
+}
+
 /// Validates everything, writing results to `out` and what could not be judged to `trouble`.
 ///
 /// # Errors
-/// When there is no schema to judge by, or the results cannot be written.
+/// When there is no schema to judge by, or it does not have the target: nothing was judged then, and with
+/// [`Format::Json`] `out` gets `{"error":"…"}`. When the results cannot be written: everything was judged all the same,
+/// and the error has the outcome. Whether `trouble` can be written is of no account.
 pub fn run(options: &Options, out: &mut dyn Write, trouble: &mut dyn Write) -> Result<Outcome, ValidateError> {
+    let (mut out, mut trouble) = (Steady::new(out), Steady::new(trouble));
+    let written = match prepare(options) {
+        Ok(schemas) => judge_all(options, &schemas, &mut out, &mut trouble),
+        Err(error) => {
+            if options.format == Format::Json {
+                // The error itself is what the caller gets, whether this can be written or not.
+                let _ = writeln!(out, "{}", serde_json::json!({ "error": error.to_string() }));
+                let _ = out.flush();
+            }
+            return Err(error);
+        }
+    };
+    match (written, out.fault) {
+        (Ok(outcome), None) => Ok(outcome),
+        (Ok(outcome), Some(source)) => Err(ValidateError::Output { outcome, source }),
+        (Err(source), _) => Err(ValidateError::Output { outcome: Outcome::CouldNotTell, source }),
+    }
+}
+
+/// What to judge by; a target that it does not have is found here, before anything is written.
+fn prepare(options: &Options) -> Result<Schemas, ValidateError> {
     let schemas = Schemas::load(options)?;
+    if let Some(target) = &options.target {
+        schemas.bench().check(target)?;
+    }
+    Ok(schemas)
+}
+
+fn judge_all(
+    options: &Options,
+    schemas: &Schemas,
+    out: &mut dyn Write,
+    trouble: &mut dyn Write,
+) -> io::Result<Outcome> {
     let mut run = Run {
         options,
-        schemas: &schemas,
+        schemas,
         printer: Printer::new(options, out),
         trouble,
         total: Counts::default(),
@@ -118,18 +172,17 @@ pub fn run(options: &Options, out: &mut dyn Write, trouble: &mut dyn Write) -> R
         files: 0,
         untold: 0,
     };
-    run.printer.start().map_err(ValidateError::Output)?;
-    let inputs = inputs::collect(&options.paths);
-    for input in inputs {
+    run.printer.start()?;
+    for input in inputs::collect(&options.paths) {
         match input {
             Ok(input) => run.input(&input)?,
             Err((path, message)) => run.untold(&path, &message)?,
         }
     }
     let outcome = run.outcome();
-    run.printer.end(&run.total, run.files, run.untold, outcome).map_err(ValidateError::Output)?;
+    run.printer.end(&run.total, run.files, run.untold, outcome)?;
     if outcome == Outcome::Nothing {
-        writeln!(run.trouble, "nothing was judged: no frames in what was given").map_err(ValidateError::Output)?;
+        writeln!(run.trouble, "nothing was judged: no frames in what was given")?;
     }
     Ok(outcome)
 }
@@ -159,13 +212,13 @@ impl Run<'_> {
     }
 
     /// An input that nobody can say anything about.
-    fn untold(&mut self, name: &str, message: &str) -> Result<(), ValidateError> {
+    fn untold(&mut self, name: &str, message: &str) -> io::Result<()> {
         self.untold += 1;
         self.printer.untold(name, message);
-        writeln!(self.trouble, "{name}: {message}").map_err(ValidateError::Output)
+        writeln!(self.trouble, "{}: {}", visible(name), visible(message))
     }
 
-    fn input(&mut self, input: &Input) -> Result<(), ValidateError> {
+    fn input(&mut self, input: &Input) -> io::Result<()> {
         let name = input.name();
         let mut reader = match input.open() {
             Ok(reader) => reader,
@@ -177,19 +230,13 @@ impl Run<'_> {
         }
     }
 
-    fn value(&mut self, name: &str, target: &Target, reader: &mut dyn Read) -> Result<(), ValidateError> {
+    fn value(&mut self, name: &str, target: &Target, reader: &mut dyn Read) -> io::Result<()> {
         let mut text = Vec::new();
         if let Err(error) = reader.read_to_end(&mut text) {
             return self.untold(name, &format!("cannot be read: {error}"));
         }
-        let bench = Bench {
-            schema: &self.schemas.first,
-            library: Some(&self.schemas.library),
-            session: Some(&self.schemas.session),
-        };
-        let mut found = match bench.judge(target, &text) {
+        let mut found = match self.schemas.bench().judge(target, &text) {
             Ok(found) => found,
-            Err(msp_judge::ValueError::Schema(error)) => return Err(error.into()),
             Err(error) => return self.untold(name, &error.to_string()),
         };
         for schema in &self.schemas.also {
@@ -201,7 +248,7 @@ impl Run<'_> {
         let mut counts = Counts::default();
         for finding in &found {
             counts.note(finding.severity);
-            self.printer.finding(name, finding).map_err(ValidateError::Output)?;
+            self.printer.finding(name, finding)?;
         }
         self.values += 1;
         self.done(name, &counts);
@@ -214,7 +261,7 @@ impl Run<'_> {
         self.printer.file(name, counts);
     }
 
-    fn transcript(&mut self, name: &str, reader: Box<dyn Read>) -> Result<(), ValidateError> {
+    fn transcript(&mut self, name: &str, reader: Box<dyn Read>) -> io::Result<()> {
         let mut judges = self.judges();
         let mut lines = LineReader::with_limit(reader, self.options.frame_limit);
         let mut recogniser = Recogniser::with_limit(self.options.frame_limit);
@@ -230,6 +277,12 @@ impl Run<'_> {
                     break;
                 }
             };
+            if !known {
+                fault = is_a_value(number, &line);
+                if fault.is_some() {
+                    break;
+                }
+            }
             let Some(entry) = recogniser.recognise(number, line) else { continue };
             match entry.what {
                 What::Damaged(Damage::UnknownForm) if !known => {
@@ -248,7 +301,7 @@ impl Run<'_> {
         for (index, judge) in judges.into_iter().enumerate() {
             let report = judge.finish();
             for finding in report.findings.iter().filter(|finding| index == 0 || is_of_bundle(finding)) {
-                self.printer.finding(name, finding).map_err(ValidateError::Output)?;
+                self.printer.finding(name, finding)?;
                 if index > 0 {
                     more.note(finding.severity);
                 }
@@ -271,10 +324,10 @@ impl Run<'_> {
         std::iter::once(first).chain(also).collect()
     }
 
-    fn print_new(&mut self, name: &str, judges: &mut [Judge], more: &mut Counts) -> Result<(), ValidateError> {
+    fn print_new(&mut self, name: &str, judges: &mut [Judge], more: &mut Counts) -> io::Result<()> {
         for (index, judge) in judges.iter_mut().enumerate() {
             for finding in judge.take_findings().filter(|finding| index == 0 || is_of_bundle(finding)) {
-                self.printer.finding(name, &finding).map_err(ValidateError::Output)?;
+                self.printer.finding(name, &finding)?;
                 if index > 0 {
                     more.note(finding.severity);
                 }
@@ -282,6 +335,23 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// What to say where a first line starts, or is, a JSON value of its own: such a file was meant for a target.
+fn is_a_value(number: u64, line: &Line<'_>) -> Option<String> {
+    let (Line::Whole(bytes) | Line::Unfinished(bytes)) = *line else { return None };
+    let text = bytes.trim_ascii();
+    let is_value = matches!(text, b"{" | b"[") || serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
+    let entry = Recogniser::new().recognise(number, Line::Whole(bytes)).map(|entry| match entry.what {
+        What::Damaged(damage) => Some(damage),
+        _ => None,
+    });
+    (is_value && entry == Some(Some(Damage::UnknownForm))).then(|| {
+        format!(
+            "line {number} is of no form that a transcript has; a single value needs to be told what it is, \
+             with `--definition NAME` or `--method METHOD --part params` or another target"
+        )
+    })
 }
 
 /// Whether a finding depends on the bundle; the others are the same under each and are shown once.

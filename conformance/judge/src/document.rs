@@ -1,5 +1,8 @@
 //! What a document tree does not show: why a text is no JSON, and names that come twice.
 
+use std::collections::hash_map::{Entry, HashMap};
+use std::rc::Rc;
+
 use crate::pointer;
 use crate::schema::program::Program;
 use crate::schema::scan::{Ask, Scanner, Why};
@@ -33,54 +36,104 @@ pub(crate) fn fault(bytes: &[u8], error: &serde_json::Error) -> String {
     format!("no JSON at {at}: {what}")
 }
 
-/// Pointers of the members whose name was there before in the same object. The text has to be JSON.
-pub(crate) fn duplicates(bytes: &[u8]) -> Vec<String> {
-    let mut found = Vec::new();
+/// Names that come twice and are shown; further ones are counted.
+const MOST_SHOWN: usize = 24;
+
+/// The members whose name was there before in the same object.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Twice {
+    /// Their pointers, each once.
+    pub(crate) pointers: Vec<String>,
+    /// How many there are beyond those.
+    pub(crate) more: usize,
+}
+
+/// Finds the names that come twice. The text has to be JSON.
+///
+/// The time is linear in the text: names are looked up by their hash, and a pointer is only written for what is shown.
+pub(crate) fn duplicates(bytes: &[u8]) -> Twice {
     let empty = Program::default();
     let mut unnamed = Vec::new();
     // Nothing that this scanner asks about matters here: the text was read already.
     let mut scan = Scanner { program: &empty, bytes, at: 0, unnamed: &mut unnamed, broken: Some(Why::EscapedName) };
+    let mut search = Search::default();
     // What cannot be followed has no findings of this kind.
-    let _ = walk(&mut scan, "", &mut found);
-    found
+    let _ = search.walk(&mut scan);
+    search.found
 }
 
-fn walk(scan: &mut Scanner<'_, '_, '_>, at: &str, found: &mut Vec<String>) -> Result<(), Ask> {
-    match scan.peek()? {
-        b'{' => {
-            let mut names: Vec<String> = Vec::new();
-            scan.members(|scan, name, _| {
-                let name = decode(name);
-                let here = pointer::join(at, &name);
-                if names.contains(&name) {
-                    if !found.contains(&here) {
-                        found.push(here.clone());
-                    }
-                } else {
-                    names.push(name);
-                }
-                walk(scan, &here, found)
-            })
+#[derive(Default)]
+struct Search {
+    path: Vec<Step>,
+    found: Twice,
+}
+
+enum Step {
+    Name(Rc<str>),
+    Index(usize),
+}
+
+impl Search {
+    fn note(&mut self) {
+        if self.found.pointers.len() == MOST_SHOWN {
+            self.found.more += 1;
+            return;
         }
-        b'[' => {
-            let mut index = 0;
-            scan.items(|scan| {
-                let here = format!("{at}/{index}");
-                index += 1;
-                walk(scan, &here, found)
-            })
-        }
-        b'-' | b'0'..=b'9' => {
-            while scan
-                .bytes
-                .get(scan.at)
-                .is_some_and(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'))
-            {
-                scan.at += 1;
+        let mut here = String::new();
+        for step in &self.path {
+            match step {
+                Step::Name(name) => here = pointer::join(&here, name),
+                Step::Index(index) => here = pointer::join(&here, &index.to_string()),
             }
-            Ok(())
         }
-        _ => scan.skip(0).map(drop),
+        if !self.found.pointers.contains(&here) {
+            self.found.pointers.push(here);
+        }
+    }
+
+    fn walk(&mut self, scan: &mut Scanner<'_, '_, '_>) -> Result<(), Ask> {
+        match scan.peek()? {
+            b'{' => {
+                // Whether a name was told already.
+                let mut names: HashMap<Rc<str>, bool> = HashMap::new();
+                scan.members(|scan, name, _| {
+                    let name: Rc<str> = decode(name).into();
+                    self.path.push(Step::Name(Rc::clone(&name)));
+                    match names.entry(name) {
+                        Entry::Vacant(free) => drop(free.insert(false)),
+                        Entry::Occupied(mut told) => {
+                            if !std::mem::replace(told.get_mut(), true) {
+                                self.note();
+                            }
+                        }
+                    }
+                    let walked = self.walk(scan);
+                    self.path.pop();
+                    walked
+                })
+            }
+            b'[' => {
+                let mut index = 0;
+                scan.items(|scan| {
+                    self.path.push(Step::Index(index));
+                    index += 1;
+                    let walked = self.walk(scan);
+                    self.path.pop();
+                    walked
+                })
+            }
+            b'-' | b'0'..=b'9' => {
+                while scan
+                    .bytes
+                    .get(scan.at)
+                    .is_some_and(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'))
+                {
+                    scan.at += 1;
+                }
+                Ok(())
+            }
+            _ => scan.skip(0).map(drop),
+        }
     }
 }
 
@@ -100,8 +153,26 @@ mod tests {
     #[test]
     fn names_that_come_twice_are_found_at_any_depth_and_in_any_spelling() {
         let text = r#"{"a":1,"\u0061":2,"b":[{"c":1e999,"d":{"x/y":1,"x/y":2}},{"c":1}],"c":{"a":1}}"#;
-        assert_eq!(duplicates(text.as_bytes()), ["/a", "/b/0/d/x~1y"]);
-        assert!(duplicates(br#"{"a":{"b":1},"b":[1.5,-2,true,null]}"#).is_empty());
+        assert_eq!(duplicates(text.as_bytes()).pointers, ["/a", "/b/0/d/x~1y"]);
+        assert_eq!(duplicates(br#"{"a":{"b":1},"b":[1.5,-2,true,null]}"#), Twice::default());
+        let inside_of_twice = r#"{"a":{"x":1,"x":2},"a":{"x":1,"x":2,"x":3}}"#;
+        assert_eq!(duplicates(inside_of_twice.as_bytes()).pointers, ["/a/x", "/a"]);
+    }
+
+    /// Where each member were compared with each, or each had its pointer written, this would not end.
+    #[test]
+    fn many_members_under_a_long_name_are_looked_at_once() {
+        let long = "n".repeat(1 << 20);
+        let members = |twice: bool| {
+            let list: Vec<String> = (0..400_000)
+                .map(|at| format!("\"m{at}\":1{}", if twice { format!(",\"m{at}\":2") } else { String::new() }))
+                .collect();
+            format!("{{\"{long}\":[{{{}}}]}}", list.join(","))
+        };
+        assert_eq!(duplicates(members(false).as_bytes()), Twice::default());
+        let twice = duplicates(members(true).as_bytes());
+        assert_eq!((twice.pointers.len(), twice.more), (MOST_SHOWN, 400_000 - MOST_SHOWN));
+        assert_eq!(twice.pointers[1], format!("/{long}/0/m1"));
     }
 
     #[test]

@@ -17,12 +17,14 @@ pub enum SchemaError {
         definitions: Vec<String>,
     },
     /// A definition, method, notification, function or part that the schema does not have.
-    #[error("the schema has no {what} `{name}`")]
+    #[error("the schema has no {what} `{name}`{}", .like.as_ref().map_or_else(String::new, |it| format!("; did you mean `{it}`?")))]
     Unknown {
         /// What was asked for: `definition`, `method`, …
         what: &'static str,
         /// The name that was asked for.
         name: String,
+        /// A name that is there and much like it.
+        like: Option<String>,
     },
     /// The validator refuses a definition, for example because of a reference that leads nowhere.
     #[error("`{definition}` cannot be used: {message}")]

@@ -53,6 +53,12 @@
 //!   on; elsewhere a note at the end counts such responses.
 //! - `format` is not asserted.
 //!
+//! # Limits
+//!
+//! A union whose branches both lead back to it through the same member, as in `N = {c: N, a} | {c: N, z}`, costs twice
+//! the time with each level of the value, in both lanes: each branch is tried to its end, by `jsonschema` as by the
+//! fast lane.
+//!
 //! # Memory
 //!
 //! Open requests (at most 65,536, then the oldest are forgotten, which a note tells), a small state a connection, and
@@ -64,6 +70,7 @@ mod error;
 mod frame;
 mod judge;
 mod library;
+mod nearest;
 mod pairing;
 mod pointer;
 #[doc(hidden)]

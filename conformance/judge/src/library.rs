@@ -7,6 +7,7 @@ use msp_schema::annotations::{Annotations, Carried, Direction};
 use msp_schema::{Surface, published, revisions};
 
 use crate::error::SchemaError;
+use crate::nearest::nearest;
 use crate::schema::{EventShape, KnownWords, Overlay, Place, Schema};
 
 /// The revisions that this build knows: all published ones with the feature `revisions`, else the newest.
@@ -42,6 +43,16 @@ impl Library {
         revisions::index().iter().map(|revision| revision.version.as_str()).filter(known)
     }
 
+    /// The known revision that somebody means by a version: the release of that name, else the one whose hosts report
+    /// it as their own (`1.3.0` is 1.3.1).
+    pub fn find_version(&self, given: &str) -> Option<&'static str> {
+        let host = || revisions::find_by_host_version(given).last().map(|revision| revision.version.as_str());
+        self.versions().find(|version| *version == given).or_else(|| {
+            let version = host()?;
+            self.versions().find(|known| *known == version)
+        })
+    }
+
     /// The newest revision.
     ///
     /// # Errors
@@ -59,7 +70,13 @@ impl Library {
         if let Some(known) = compiled.get(version) {
             return Ok(Arc::clone(known));
         }
-        let text = text(version, self.surface)?;
+        let text = text(version, self.surface).map_err(|error| match error {
+            SchemaError::Unknown { what, name, .. } => {
+                let like = nearest(version, self.versions());
+                SchemaError::Unknown { what, name, like }
+            }
+            other => other,
+        })?;
         let bundle =
             serde_json::from_str(&text).map_err(|error| SchemaError::Packaged { message: error.to_string() })?;
         let schema = Arc::new(Schema::new(version, &bundle, &self.overlay)?);
@@ -89,13 +106,17 @@ fn numbers(version: &str) -> Option<Vec<u64>> {
 
 #[cfg(feature = "revisions")]
 fn text(version: &str, surface: Surface) -> Result<String, SchemaError> {
-    revisions::text(version, surface).map_err(|_| SchemaError::Unknown { what: "revision", name: version.to_owned() })
+    revisions::text(version, surface).map_err(|_| SchemaError::Unknown {
+        what: "revision",
+        name: version.to_owned(),
+        like: None,
+    })
 }
 
 #[cfg(not(feature = "revisions"))]
 fn text(version: &str, surface: Surface) -> Result<String, SchemaError> {
     if version != published::HOST_VERSION {
-        return Err(SchemaError::Unknown { what: "revision", name: version.to_owned() });
+        return Err(SchemaError::Unknown { what: "revision", name: version.to_owned(), like: None });
     }
     Ok(published::text(surface).to_owned())
 }

@@ -1,5 +1,8 @@
 //! Findings, and the report that they make.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use crate::rules::{Rule, Severity};
@@ -67,7 +70,8 @@ impl Finding {
         }
     }
 
-    /// The finding in one line, without the file: rule, method, place, and what was wrong there.
+    /// The finding in one line, without the file: rule, method, place, and what was wrong there. What the peer sent
+    /// is in it as [`visible`] shows it.
     pub fn line(&self) -> String {
         let parts = [self.method.as_deref(), Some(self.pointer.as_str()), self.keyword.as_deref()];
         let place: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
@@ -78,7 +82,7 @@ impl Finding {
             line.push_str("; fits ");
             line.push_str(&self.fits.join(", "));
         }
-        line
+        visible(&line).into_owned()
     }
 
     /// What else is known about the finding, one thing a line.
@@ -94,8 +98,43 @@ impl Finding {
             let place = self.schema.as_deref().map_or_else(String::new, |schema| format!(", `{schema}`"));
             details.push(format!("definition `{definition}` of {}{place}", self.revision));
         }
-        details
+        details.iter().map(|detail| visible(detail).into_owned()).collect()
     }
+}
+
+/// A text that somebody else chose, fit for a line on a terminal: characters that end the line, move the cursor, give
+/// commands or turn the direction of writing are shown as escapes.
+///
+/// ```
+/// use msp_judge::report::visible;
+///
+/// assert_eq!(visible("two\nlines \u{1b}[2J \u{202e}"), r"two\nlines \u001b[2J \u202e");
+/// assert_eq!(visible("Brötchen"), "Brötchen");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            _ if is_command(character) => {
+                // Writing to a string cannot fail.
+                let _ = write!(shown, "\\u{:04x}", u32::from(character));
+            }
+            _ => shown.push(character),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Controls of both sets, separators of lines and paragraphs, and what turns the direction of writing.
+fn is_command(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// How much was judged, and how many findings there were.

@@ -157,6 +157,11 @@ impl Schema {
         self.source.definitions.contains_key(name)
     }
 
+    /// Whether the bundle lists any method, notification or request; without one there is no frame that it could judge.
+    pub fn has_methods(&self) -> bool {
+        !self.methods.is_empty()
+    }
+
     /// Builds the validators of all definitions once, to find out early what the slow lane could not work with.
     ///
     /// # Errors

@@ -62,6 +62,11 @@ impl SessionSchema {
         &self.schema
     }
 
+    /// The functions or triggers that have a part.
+    pub(crate) fn ids(&self, part: &str) -> impl Iterator<Item = &str> {
+        self.parts.keys().filter(move |(_, kind)| *kind == part).map(|(id, _)| id.as_str())
+    }
+
     /// The definition of a part: `Request` or `Response` of a function, `Config` or `Payload` of a trigger.
     pub fn find(&self, id: &str, part: &str) -> Option<&str> {
         self.parts.iter().find(|((known, kind), _)| known == id && *kind == part).map(|(_, name)| name.as_str())

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use crate::document;
 use crate::error::SchemaError;
-use crate::judge::parts::{Part, Same, accepts, findings};
+use crate::judge::parts::{Part, Same, accepts, findings, twice};
 use crate::library::Library;
+use crate::nearest::nearest;
 use crate::report::Finding;
 use crate::rules::Rule;
-use crate::schema::Schema;
 use crate::schema::source::Carrier;
+use crate::schema::{Method, Schema};
 use crate::sessions::SessionSchema;
 
 /// What a single value is meant to be.
@@ -86,58 +87,77 @@ impl Bench<'_> {
         }
         let value: Value =
             serde_json::from_slice(text).map_err(|error| ValueError::NotJson(document::fault(text, &error)))?;
-        let mut found = Vec::new();
-        for pointer in document::duplicates(text) {
-            let mut finding = Finding::new(
-                Rule::Duplicate,
-                0,
-                "a name that comes once",
-                "the name again".to_owned(),
-                self.schema.label(),
-            );
-            finding.pointer = pointer;
-            found.push(finding);
-        }
+        let mut found =
+            twice(text, |rule, expected, actual| Finding::new(rule, 0, expected, actual, self.schema.label()));
+        self.check(target)?;
         match target {
             Target::Function(id, part) | Target::Trigger(id, part) => self.session(id, part, &value, &mut found)?,
             Target::Error(kind) => self.error(kind, &value, &mut found)?,
             Target::Definition(name) => {
-                if !self.schema.is_definition(name) {
-                    return Err(SchemaError::Unknown { what: "definition", name: name.clone() }.into());
-                }
                 let part = Part { method: "", root: name, value: &value, at: "", same: Same::Definition };
                 self.part(&part, &mut found)?;
             }
             Target::Method(name, part) => {
-                self.call("method", name, Carrier::ClientRequest, *part, &value, &mut found)?;
+                self.call(name, Carrier::ClientRequest, *part, &value, &mut found)?;
             }
             Target::Request(name, part) => {
-                self.call("host request", name, Carrier::HostRequest, *part, &value, &mut found)?;
+                self.call(name, Carrier::HostRequest, *part, &value, &mut found)?;
             }
             Target::Notification(name) => {
-                let client = self
-                    .schema
-                    .methods
-                    .iter()
-                    .any(|row| row.name == *name && row.carrier == Carrier::ClientNotification);
+                let client = self.row(name, Carrier::ClientNotification).is_some();
                 let carrier = if client { Carrier::ClientNotification } else { Carrier::HostNotification };
-                self.call("notification", name, carrier, CallPart::Params, &value, &mut found)?;
+                self.call(name, carrier, CallPart::Params, &value, &mut found)?;
             }
         }
         Ok(found)
     }
 
+    /// Whether the schema has a target, before there is a value.
+    ///
+    /// # Errors
+    /// `Unknown` where it has not, with the name that may have been meant.
+    pub fn check(&self, target: &Target) -> Result<(), SchemaError> {
+        let rows = |wanted: &'static [Carrier]| {
+            let rows = self.schema.methods.iter().filter(|row| wanted.contains(&row.carrier));
+            rows.map(|row| row.name.as_str()).collect::<Vec<_>>()
+        };
+        let (what, name, names) = match target {
+            Target::Definition(name) => {
+                ("definition", name, self.schema.source.definitions.keys().map(String::as_str).collect())
+            }
+            Target::Method(name, _) => ("method", name, rows(&[Carrier::ClientRequest])),
+            Target::Request(name, _) => ("host request", name, rows(&[Carrier::HostRequest])),
+            Target::Notification(name) => {
+                ("notification", name, rows(&[Carrier::HostNotification, Carrier::ClientNotification]))
+            }
+            Target::Error(kind) => {
+                ("error kind", kind, self.schema.source.errors.iter().map(|(_, kind)| kind.as_str()).collect())
+            }
+            Target::Function(id, part) | Target::Trigger(id, part) => {
+                let what = if matches!(target, Target::Function(..)) { "function" } else { "trigger" };
+                (what, id, self.session.map_or_else(Vec::new, |session| session.ids(part).collect()))
+            }
+        };
+        if names.contains(&name.as_str()) {
+            return Ok(());
+        }
+        Err(SchemaError::Unknown { what, name: name.clone(), like: nearest(name, names.into_iter()) })
+    }
+
+    fn row(&self, name: &str, carrier: Carrier) -> Option<&Method> {
+        self.schema.methods.iter().find(|row| row.name == name && row.carrier == carrier)
+    }
+
     fn call(
         &self,
-        what: &'static str,
         name: &str,
         carrier: Carrier,
         part: CallPart,
         value: &Value,
         found: &mut Vec<Finding>,
     ) -> Result<(), ValueError> {
-        let row = self.schema.methods.iter().find(|row| row.name == name && row.carrier == carrier);
-        let row = row.ok_or_else(|| SchemaError::Unknown { what, name: name.to_owned() })?;
+        // That it is there was looked at before.
+        let Some(row) = self.row(name, carrier) else { return Ok(()) };
         let (root, same) = match part {
             CallPart::Params => (&row.params, Same::Params(carrier)),
             CallPart::Result => (&row.result, Same::Result(carrier)),
@@ -181,10 +201,8 @@ impl Bench<'_> {
     }
 
     fn session(&self, id: &str, part: &'static str, value: &Value, found: &mut Vec<Finding>) -> Result<(), ValueError> {
-        let what = if matches!(part, "Request" | "Response") { "function" } else { "trigger" };
-        let unknown = || SchemaError::Unknown { what, name: id.to_owned() };
-        let session = self.session.ok_or_else(unknown)?;
-        let root = session.find(id, part).ok_or_else(unknown)?;
+        // That it is there was looked at before.
+        let Some((session, root)) = self.session.and_then(|it| Some((it, it.find(id, part)?))) else { return Ok(()) };
         let schema = session.schema();
         let explained = schema.explain(root, value, "").map_err(|message| unusable(root, message))?;
         found.extend(findings(explained, &[], |rule, expected, actual| {
@@ -198,9 +216,6 @@ impl Bench<'_> {
     /// The error object, its kind, and whether the kind belongs to the code.
     fn error(&self, kind: &str, value: &Value, found: &mut Vec<Finding>) -> Result<(), ValueError> {
         let rows: Vec<i64> = self.schema.codes_of(kind);
-        if rows.is_empty() {
-            return Err(SchemaError::Unknown { what: "error kind", name: kind.to_owned() }.into());
-        }
         self.part(&Part { method: "", root: "ErrorObject", value, at: "", same: Same::Definition }, found)?;
         let mut expect = |pointer: &str, fits: bool, expected: String| {
             if !fits {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use msp_judge::report::visible;
 use msp_judge::{Counts, Finding, Severity};
 use serde::Serialize;
 
@@ -14,7 +15,8 @@ pub enum Format {
     Text,
     /// One JSON object, written as the run goes:
     /// `{"findings":[{"file",…}],"files":[{"file","counts"}],"untold":[{"file","message"}],"counts":{…},"outcome":"good"}`.
-    /// A finding has the members of [`Finding`](msp_judge::Finding).
+    /// A finding has the members of [`Finding`](msp_judge::Finding). A run that could not start gives `{"error":"…"}`;
+    /// arguments that the command line refuses give nothing.
     Json,
 }
 
@@ -62,11 +64,12 @@ impl<'w> Printer<'w> {
             self.out.write_all(comma.as_bytes())?;
             return serde_json::to_writer(&mut self.out, &InFile { file, finding }).map_err(io::Error::from);
         }
-        let place = if finding.line == 0 { file.to_owned() } else { format!("{file}:{}", finding.line) };
+        let file = visible(file);
+        let place = if finding.line == 0 { file.into_owned() } else { format!("{file}:{}", finding.line) };
         let mut line = finding.line();
         if self.several {
             line.push_str("; judged by ");
-            line.push_str(&finding.revision);
+            line.push_str(&visible(&finding.revision));
         }
         if self.colour {
             let (word, rest) = line.split_at(finding.severity.word().len());

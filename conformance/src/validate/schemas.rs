@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use msp_judge::{Library, Profile, Schema, SchemaError, SessionSchema};
+use msp_judge::{Bench, Library, Profile, Schema, SchemaError, SessionSchema};
 use msp_schema::bundle::locate;
 use msp_schema::session::SessionSchemas;
 
@@ -22,12 +22,14 @@ pub enum SchemasError {
         message: String,
     },
     /// Neither a revision nor a path.
-    #[error("`{given}` is neither a published revision nor a file; the revisions are {known}")]
+    #[error("`{given}` is neither a published revision nor a file; the revisions are {known}{like}")]
     NoRevision {
         /// What was given.
         given: String,
         /// The revisions that there are.
         known: String,
+        /// The one that may have been meant, as words to put behind; empty where none is near.
+        like: String,
     },
     /// What ships with the kit cannot be used.
     #[error(transparent)]
@@ -57,15 +59,33 @@ impl Schemas {
         let follow = first.is_none() && options.revision.is_none();
         let first = match (first, &options.revision) {
             (Some(first), _) => first,
-            (None, Some(version)) => library.revision(version).map_err(|_| no_revision(version, &library))?,
+            (None, Some(given)) => {
+                library.revision(library.find_version(given).ok_or_else(|| no_revision(given, &library))?)?
+            }
             (None, None) => library.newest()?,
         };
-        let also = options.also.iter().map(|given| find(given, &library)).collect::<Result<_, _>>()?;
+        let also: Vec<Arc<Schema>> =
+            options.also.iter().map(|given| find(given, &library)).collect::<Result<_, _>>()?;
+        if let (None, Some(useless)) =
+            (&options.target, std::iter::once(&first).chain(&also).find(|schema| !schema.has_methods()))
+        {
+            return Err(SchemasError::NotASchema {
+                path: useless.label().into(),
+                message: "it lists no methods, so that no frame can be judged by it; single values can, with \
+                          `--definition NAME`"
+                    .to_owned(),
+            });
+        }
         let session = match session {
             Some(session) => session,
             None => Arc::new(SessionSchema::published()?),
         };
         Ok(Self { library, first, also, session, follow })
+    }
+
+    /// What single values are judged by.
+    pub(super) fn bench(&self) -> Bench<'_> {
+        Bench { schema: &self.first, library: Some(&self.library), session: Some(&self.session) }
     }
 
     pub(super) fn profile(&self, _options: &Options) -> Profile {
@@ -78,14 +98,18 @@ impl Schemas {
 }
 
 fn no_revision(given: &str, library: &Library) -> SchemasError {
-    SchemasError::NoRevision { given: given.to_owned(), known: library.versions().collect::<Vec<_>>().join(", ") }
+    let like = match library.revision(given) {
+        Err(SchemaError::Unknown { like: Some(like), .. }) => format!("; did you mean `{like}`?"),
+        _ => String::new(),
+    };
+    SchemasError::NoRevision { given: given.to_owned(), known: library.versions().collect::<Vec<_>>().join(", "), like }
 }
 
 fn find(given: &str, library: &Library) -> Result<Arc<Schema>, SchemasError> {
-    match library.revision(given) {
-        Ok(schema) => Ok(schema),
-        Err(_) if Path::new(given).exists() => read_bundle(Path::new(given), library),
-        Err(_) => Err(no_revision(given, library)),
+    match library.find_version(given) {
+        Some(version) => Ok(library.revision(version)?),
+        None if Path::new(given).exists() => read_bundle(Path::new(given), library),
+        None => Err(no_revision(given, library)),
     }
 }
 

@@ -4,4 +4,5 @@
 
 mod command;
 mod corpus;
+mod output;
 mod recordings;

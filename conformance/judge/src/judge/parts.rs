@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Judge, Place};
+use crate::document;
 use crate::report::Finding;
 use crate::rules::Rule;
 use crate::schema::Schema;
@@ -99,6 +100,21 @@ pub(crate) fn accepts(other: &Schema, part: &Part<'_>) -> bool {
     };
     // A method that is there without a definition takes anything.
     root.is_some_and(|root| root.as_ref().is_none_or(|root| other.accepts(&root.name, part.value)))
+}
+
+/// The findings of names that come twice in a text; `make` gives each its place in the transcript.
+pub(crate) fn twice(bytes: &[u8], make: impl Fn(Rule, &str, String) -> Finding) -> Vec<Finding> {
+    let twice = document::duplicates(bytes);
+    let shown = twice.pointers.into_iter().map(|pointer| {
+        let mut finding = make(Rule::Duplicate, "a name that comes once", "the name again".to_owned());
+        finding.pointer = pointer;
+        finding
+    });
+    let mut found: Vec<Finding> = shown.collect();
+    if twice.more > 0 {
+        found.push(make(Rule::More, "every name that comes twice in this list", format!("{} more", twice.more)));
+    }
+    found
 }
 
 /// The findings of what the slow lane says; `make` gives each its place in the transcript.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::Judge;
-use super::parts::findings;
+use super::parts::{findings, twice};
 use crate::document;
 use crate::report::Finding;
 use crate::rules::Rule;
@@ -28,10 +28,7 @@ impl Judge {
             Ok(value) => value,
             Err(error) => return self.broken_line(entry, &document::fault(bytes, &error)),
         };
-        for pointer in document::duplicates(bytes) {
-            let mut finding =
-                self.session_finding(entry, Rule::Duplicate, "a name that comes once", "the name again".to_owned());
-            finding.pointer = pointer;
+        for finding in twice(bytes, |rule, expected, actual| self.session_finding(entry, rule, expected, actual)) {
             self.push(finding);
         }
         let text = |name: &str| value.get(name).and_then(Value::as_str);

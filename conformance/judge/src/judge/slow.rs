@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::parts::{Part, Same};
+use super::parts::{Part, Same, twice};
 use super::{Judge, Place};
 use crate::document;
 use crate::pairing::IdRef;
@@ -40,10 +40,7 @@ impl Judge {
                 return;
             }
         };
-        for pointer in document::duplicates(bytes) {
-            let mut finding =
-                self.finding(Rule::Duplicate, place, "a name that comes once", "the name again".to_owned());
-            finding.pointer = pointer;
+        for finding in twice(bytes, |rule, expected, actual| self.finding(rule, place, expected, actual)) {
             self.push(finding);
         }
         match &value {

@@ -3,6 +3,8 @@
 //! Two validators a root: the *relaxed* one, in which open enums are plain strings, says whether a value is bad; the
 //! *closed* one says which open words are new.
 
+use std::collections::HashSet;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::Value;
@@ -169,7 +171,13 @@ impl Schema {
         let validators = self.validators(root);
         let validators = validators.as_ref().as_ref().map_err(Clone::clone)?;
         validators.explain(root, value, at, &mut out);
+        let (faults, novelties) = (out.faults.len(), out.novelties.len());
+        let mut places = HashSet::new();
         for (place, name, params) in self.stored_events(root, value) {
+            // Two branches may lead to one event.
+            if !places.insert(place.clone()) {
+                continue;
+            }
             let here = format!("{at}{place}");
             let carried = match self.find_carried(name) {
                 Carried::Root(root) => root,
@@ -188,13 +196,15 @@ impl Schema {
             let known = |fault: &Fault, faults: &[Fault]| {
                 faults.iter().any(|it| it.pointer == fault.pointer && it.expected == fault.expected)
             };
-            let fresh: Vec<Fault> = inner.faults.into_iter().filter(|fault| !known(fault, &out.faults)).collect();
-            out.faults.extend(fresh);
-            out.more += inner.more;
+            let fresh: Vec<Fault> =
+                inner.faults.into_iter().filter(|fault| !known(fault, &out.faults[..faults])).collect();
+            let left = MOST_FAULTS.saturating_sub(out.faults.len());
+            out.more += inner.more + fresh.len().saturating_sub(left);
+            out.faults.extend(fresh.into_iter().take(left));
             let fresh: Vec<Novelty> = inner
                 .novelties
                 .into_iter()
-                .filter(|it| !out.novelties.iter().any(|old| old.pointer == it.pointer))
+                .filter(|it| !out.novelties[..novelties].iter().any(|old| old.pointer == it.pointer))
                 .collect();
             out.novelties.extend(fresh);
         }
