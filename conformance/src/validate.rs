@@ -7,6 +7,7 @@ mod print;
 mod schemas;
 mod steady;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -171,6 +172,7 @@ fn judge_all(
         values: 0,
         files: 0,
         untold: 0,
+        revisions: BTreeSet::new(),
     };
     run.printer.start()?;
     for input in inputs::collect(&options.paths) {
@@ -180,7 +182,7 @@ fn judge_all(
         }
     }
     let outcome = run.outcome();
-    run.printer.end(&run.total, run.files, run.untold, outcome)?;
+    run.printer.end(&run.total, run.files, run.untold, &run.revisions, outcome)?;
     if outcome == Outcome::Nothing {
         writeln!(run.trouble, "nothing was judged: no frames in what was given")?;
     }
@@ -196,6 +198,8 @@ struct Run<'r> {
     values: u64,
     files: u64,
     untold: u64,
+    /// The bundles that something was judged by.
+    revisions: BTreeSet<String>,
 }
 
 impl Run<'_> {
@@ -251,6 +255,10 @@ impl Run<'_> {
             self.printer.finding(name, finding)?;
         }
         self.values += 1;
+        let is_session = matches!(target, Target::Function(..) | Target::Trigger(..));
+        let by = if is_session { self.schemas.session.schema() } else { &*self.schemas.first };
+        let also = self.schemas.also.iter().filter(|_| !is_session).map(|schema| schema.label().to_owned());
+        self.revisions.extend(std::iter::once(by.label().to_owned()).chain(also));
         self.done(name, &counts);
         Ok(())
     }
@@ -306,6 +314,7 @@ impl Run<'_> {
                     more.note(finding.severity);
                 }
             }
+            self.revisions.extend(report.revisions);
             if index == 0 {
                 counts = report.counts;
             }

@@ -4,7 +4,7 @@ pub(crate) mod parts;
 mod session;
 mod slow;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::frame::{Fast, Good, Shape};
@@ -12,6 +12,7 @@ use crate::library::Library;
 use crate::pairing::{IdRef, Insertion, Open, Pending};
 use crate::report::{Counts, Finding, Report};
 use crate::rules::{Rule, Severity};
+use crate::schema::explain::shorten;
 use crate::schema::{Schema, Why};
 use crate::sessions::SessionSchema;
 use crate::transcript::{Damage, Entry, Frame, LineReader, Lines, Recogniser, Side, What};
@@ -161,7 +162,9 @@ impl Judge {
             let actual = format!("{} more, which were forgotten unanswered", self.open.forgotten);
             self.add(Rule::Forgotten, 0, "65,536 open requests or fewer", actual);
         }
-        Report { findings: self.findings, dropped: self.dropped, counts: self.counts }
+        let used: BTreeSet<&str> = self.connections.iter().map(|connection| connection.schema.label()).collect();
+        let revisions = used.into_iter().map(str::to_owned).collect();
+        Report { findings: self.findings, dropped: self.dropped, revisions, counts: self.counts }
     }
 
     fn connection(&mut self, name: &str) -> u32 {
@@ -214,7 +217,7 @@ impl Judge {
                 let asker = good.side.map_or(Side::Client, Side::other);
                 self.open.answer(place.conn, asker, *id);
                 if let Some(result) = result {
-                    self.answered(place.conn, *pending, result);
+                    self.answered(place, *pending, result);
                 }
             }
         }
@@ -259,7 +262,7 @@ impl Judge {
     }
 
     /// From the result of `initialize` on, a connection is judged by the revision that its host reports.
-    fn answered(&mut self, conn: u32, pending: Pending, result: &[u8]) {
+    fn answered(&mut self, place: Place<'_>, pending: Pending, result: &[u8]) {
         #[derive(serde::Deserialize)]
         struct Reported<'r> {
             #[serde(borrow)]
@@ -277,6 +280,7 @@ impl Judge {
             #[serde(borrow)]
             version: std::borrow::Cow<'r, str>,
         }
+        let conn = place.conn;
         let connection = &self.connections[conn as usize];
         let is_handshake = pending.method.is_some_and(|method| connection.schema.methods[method].name == "initialize");
         let Some(library) = self.profile.library.as_ref().filter(|_| self.profile.follow && is_handshake) else {
@@ -285,11 +289,23 @@ impl Judge {
         let Ok(reported) = serde_json::from_slice::<Reported<'_>>(result) else { return };
         let fingerprint = reported.schema.as_ref().map_or("", |it| &it.fingerprint);
         let host_version = reported.server_info.as_ref().map_or("", |it| &it.version);
-        let Some(version) = library.find_reported(fingerprint, host_version) else { return };
-        if version != connection.schema.label() {
-            if let Ok(schema) = library.revision(version) {
-                self.move_to(conn, schema);
-            }
+        let (found, doubt) = library.find_reported_with_doubt(fingerprint, host_version);
+        if let Some(schema) =
+            found.filter(|it| *it != connection.schema.label()).and_then(|it| library.revision(it).ok())
+        {
+            self.move_to(conn, schema);
+        }
+        if let Some(doubt) = doubt {
+            let by = self.connections[conn as usize].schema.label();
+            let actual = format!(
+                "version `{}` with fingerprint `{}`: {doubt}; judged by {by}",
+                shorten(host_version),
+                shorten(fingerprint)
+            );
+            let mut finding = self.finding(Rule::Revision, place, "a host of a known revision", actual);
+            finding.method = Some("initialize".to_owned());
+            "/result".clone_into(&mut finding.pointer);
+            self.push(finding);
         }
     }
 

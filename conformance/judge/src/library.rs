@@ -98,6 +98,39 @@ impl Library {
     }
 }
 
+impl Library {
+    /// What [`find_reported`](Self::find_reported) gives, and why that may not be what the host speaks.
+    ///
+    /// Versions below `0.0.1`, and a host that reports nothing, raise no doubt: test hosts are meant to be of the newest.
+    pub(crate) fn find_reported_with_doubt(
+        &self,
+        fingerprint: &str,
+        host_version: &str,
+    ) -> (Option<&'static str>, Option<&'static str>) {
+        let found = self.find_reported(fingerprint, host_version);
+        let of_fingerprint = revisions::find_by_fingerprint(fingerprint);
+        let is_test_host = host_version.starts_with("0.0.0");
+        let doubt = if is_test_host || fingerprint.is_empty() && host_version.is_empty() {
+            None
+        } else if of_fingerprint.is_empty() {
+            match found {
+                None => Some("neither is known"),
+                Some(_) if revisions::find_by_host_version(host_version).is_empty() => {
+                    Some("neither is known, and that is the nearest older version")
+                }
+                // Nothing but the version was said.
+                Some(_) if fingerprint.is_empty() => None,
+                Some(_) => Some("the version is known, but not with this fingerprint"),
+            }
+        } else {
+            let by_version = self.find_reported("", host_version);
+            let agree = by_version.is_none_or(|version| of_fingerprint.iter().any(|it| it.version == version));
+            (!agree).then_some("the fingerprint is that of another version, and counts")
+        };
+        (found, doubt)
+    }
+}
+
 /// The numbers of a version such as `1.4.2`; none for any other form.
 fn numbers(version: &str) -> Option<Vec<u64>> {
     let numbers: Option<Vec<u64>> = version.split('.').map(|part| part.parse().ok()).collect();

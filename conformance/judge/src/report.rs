@@ -17,7 +17,8 @@ pub struct Finding {
     pub rule: Rule,
     /// How much it weighs.
     pub severity: Severity,
-    /// Line of the transcript, from 1; 0 for a single value.
+    /// Line of the transcript, from 1; 0 for a single value or a transcript as a whole, and then not in JSON.
+    #[serde(skip_serializing_if = "is_zero")]
     pub line: u64,
     /// Connection, where the transcript names one.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -48,6 +49,11 @@ pub struct Finding {
     /// Other known revisions under which the same frame has no fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fits: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Finding {
@@ -191,6 +197,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Findings that were not kept, because [`Profile::keep`](crate::Profile::keep) was reached.
     pub dropped: u64,
+    /// The bundles by which the connections were judged, sorted; for each the last, where a host reported another.
+    pub revisions: Vec<String>,
     /// How much was judged; these counts include findings that were taken or dropped.
     pub counts: Counts,
 }

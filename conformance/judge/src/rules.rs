@@ -110,6 +110,8 @@ rules! {
     UnlistedNotification = "OPEN-6", Note;
     /// A response pairs with a request of the transcript; of others only the envelope is judged.
     Unpaired = "UNPAIRED", Note;
+    /// A host reports a revision that is known, by fingerprint and version alike; else it is judged by the nearest.
+    Revision = "REVISION", Note;
     /// Open requests are remembered up to a limit.
     Forgotten = "FORGOTTEN", Note;
     /// Every fault of a value is described, up to a limit for each frame.

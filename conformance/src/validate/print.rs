@@ -1,5 +1,6 @@
 //! Findings as text or as JSON, written as they come.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use msp_judge::report::visible;
@@ -14,12 +15,13 @@ pub enum Format {
     /// One line a finding, its details below.
     Text,
     /// One JSON object, written as the run goes:
-    /// `{"findings":[{"file",…}],"files":[{"file","counts"}],"untold":[{"file","message"}],"counts":{…},"outcome":"good"}`.
+    /// `{"findings":[{"file",…}],"files":[{"file","counts"}],"untold":[{"file","message"}],"counts":{…},"revisions":["1.4.13"],"outcome":"good"}`.
     /// A finding has the members of [`Finding`](msp_judge::Finding). A run that could not start gives `{"error":"…"}`;
     /// arguments that the command line refuses give nothing.
     Json,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own about how to write")]
 pub(super) struct Printer<'w> {
     out: &'w mut dyn Write,
     format: Format,
@@ -29,6 +31,8 @@ pub(super) struct Printer<'w> {
     first: bool,
     files: Vec<serde_json::Value>,
     untold: Vec<serde_json::Value>,
+    /// Whether the inputs are single values, of which there are no frames and bytes to count.
+    values: bool,
 }
 
 #[derive(Serialize)]
@@ -48,6 +52,7 @@ impl<'w> Printer<'w> {
             first: true,
             files: Vec::new(),
             untold: Vec::new(),
+            values: options.target.is_some(),
         }
     }
 
@@ -84,7 +89,7 @@ impl<'w> Printer<'w> {
 
     pub(super) fn file(&mut self, file: &str, counts: &Counts) {
         if self.format == Format::Json {
-            self.files.push(serde_json::json!({ "file": file, "counts": counts }));
+            self.files.push(serde_json::json!({ "file": file, "counts": self.counts(counts) }));
         }
     }
 
@@ -94,15 +99,39 @@ impl<'w> Printer<'w> {
         }
     }
 
-    pub(super) fn end(&mut self, total: &Counts, files: u64, untold: u64, outcome: Outcome) -> io::Result<()> {
+    fn counts(&self, counts: &Counts) -> serde_json::Value {
+        let Counts { errors, warnings, notes, .. } = counts;
+        if self.values {
+            return serde_json::json!({ "errors": errors, "warnings": warnings, "notes": notes });
+        }
+        serde_json::json!(counts)
+    }
+
+    pub(super) fn end(
+        &mut self,
+        total: &Counts,
+        files: u64,
+        untold: u64,
+        revisions: &BTreeSet<String>,
+        outcome: Outcome,
+    ) -> io::Result<()> {
         if self.format == Format::Json {
-            let rest = serde_json::json!({ "files": self.files, "untold": self.untold, "counts": total, "outcome": word(outcome) });
+            let rest = serde_json::json!({ "files": self.files, "untold": self.untold, "counts": self.counts(total), "revisions": revisions, "outcome": word(outcome) });
             let rest = rest.to_string();
             writeln!(self.out, "\n],{}", rest.strip_prefix('{').unwrap_or(&rest))?;
             return self.out.flush();
         }
         let Counts { frames, errors, warnings, notes, .. } = total;
-        write!(self.out, "{}, {}: ", plural(files, "file"), plural(*frames, "frame"))?;
+        if self.values {
+            write!(self.out, "{}", plural(files, "value"))?;
+        } else {
+            write!(self.out, "{}, {}", plural(files, "file"), plural(*frames, "frame"))?;
+        }
+        if !revisions.is_empty() {
+            let names: Vec<&str> = revisions.iter().map(String::as_str).collect();
+            write!(self.out, ", judged by {}", visible(&names.join(", ")))?;
+        }
+        write!(self.out, ": ")?;
         write!(self.out, "{}, {}, {}", plural(*errors, "error"), plural(*warnings, "warning"), plural(*notes, "note"))?;
         if untold > 0 {
             write!(self.out, "; {} could not be judged", plural(untold, "input"))?;

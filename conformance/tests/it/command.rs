@@ -106,7 +106,10 @@ fn folders_are_walked_and_standard_input_is_read() {
     let mut child =
         Command::new(PROGRAM).args(["validate", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(GOOD.as_bytes()).unwrap();
-    assert_eq!(out(&child.wait_with_output().unwrap()), "1 file, 1 frame: 0 errors, 0 warnings, 0 notes\n");
+    assert_eq!(
+        out(&child.wait_with_output().unwrap()),
+        "1 file, 1 frame, judged by 1.4.13: 0 errors, 0 warnings, 0 notes\n"
+    );
 }
 
 #[test]
@@ -221,7 +224,7 @@ fn a_line_over_the_limit_is_passed_over() {
         "{}",
         out(&output)
     );
-    assert!(out(&output).ends_with("1 file, 2 frames: 1 error, 0 warnings, 0 notes\n"));
+    assert!(out(&output).ends_with("1 file, 2 frames, judged by 1.4.13: 1 error, 0 warnings, 0 notes\n"));
 }
 
 #[test]
@@ -316,6 +319,7 @@ fn other_bundles_and_other_revisions() {
             out(&output),
             out(&validate(&["--surface", "stable", "--revision", "1.4.13", &raw_log]))
                 .replace("of 1.4.13", &format!("of {}", bundle.display()))
+                .replace("by 1.4.13", &format!("by {}", bundle.display()))
         );
     }
     let session = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema/session");

@@ -169,3 +169,32 @@ fn a_value_that_is_given_as_a_transcript_gets_a_hint() {
         assert_eq!((code, trouble.contains("--definition NAME")), (expected, hint), "{name}: {out}{trouble}");
     }
 }
+
+#[test]
+fn a_single_value_is_counted_as_one() {
+    let files = Files::new(&[("empty.json", "{}")]);
+    let (_, out, _) = files.run(&["--error", "internal", "empty.json"]);
+    assert!(out.contains("\n1 value, judged by 1.4.13: "), "{out}");
+    let (_, out, _) = files.run(&["--error", "internal", "--format", "json", "empty.json"]);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert!(report["findings"].as_array().unwrap().iter().all(|finding| finding.get("line").is_none()), "{out}");
+    let names: Vec<&String> = report["counts"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["errors", "notes", "warnings"]);
+    assert_eq!(report["revisions"], json!(["1.4.13"]));
+}
+
+#[test]
+fn a_member_that_another_asks_for_is_told_with_that_other() {
+    let schema = json!({
+        "$defs": { "Oven": { "type": "object", "dependentRequired": { "he/at": ["unit"] } } }
+    });
+    let files = Files::new(&[("schema.json", &schema.to_string()), ("value.json", r#"{"he/at":200}"#)]);
+    let (code, out, _) = files.run(&["--schema", "schema.json", "--definition", "Oven", "value.json"]);
+    assert_eq!(code, 1);
+    assert!(
+        out.contains(
+            "error[SCHEMA]: dependentRequired: expected member `unit`, asked for by `he/at`, found only `he/at`"
+        ),
+        "{out}"
+    );
+}

@@ -177,7 +177,7 @@ impl Judge {
         let Some((asker, pending)) = pending else { return self.unasked(place, id) };
         self.open.answer(place.conn, asker, id);
         if let Some(result) = members.get("result") {
-            self.answered(place.conn, pending, result.to_string().as_bytes());
+            self.answered(place, pending, result.to_string().as_bytes());
         }
     }
 }

@@ -110,10 +110,15 @@ impl Validators {
             out.more += 1;
             return;
         }
-        let (expected, actual) = words(error);
+        let (mut expected, actual) = words(error);
+        let mut keyword = error.kind().keyword();
+        if let Some((dependent, asking)) = dependent(error, &schema, node) {
+            keyword = dependent;
+            expected = format!("{expected}, asked for by `{asking}`");
+        }
         out.faults.push(Fault {
             pointer: format!("{at}{}", error.instance_path().as_str()),
-            keyword: error.kind().keyword().to_owned(),
+            keyword: keyword.to_owned(),
             definition: definition_of(&schema).unwrap_or(root).to_owned(),
             schema,
             expected,
@@ -285,6 +290,21 @@ fn meant<'c>(
     let mut left = branches.iter().filter(|branch| !branch.iter().any(is_other));
     let first = left.next()?;
     if left.next().is_none() { Some(first) } else { None }
+}
+
+/// For a member that is missing because others are there: the keyword, and those others.
+fn dependent(error: &ValidationError<'_>, schema: &str, node: Option<&Value>) -> Option<(&'static str, String)> {
+    let ValidationErrorKind::Required { property } = error.kind() else { return None };
+    let mut steps = schema.rsplit('/');
+    let (last, before) = (steps.next()?, steps.next()?);
+    let keyword = ["dependentRequired", "dependencies"].into_iter().find(|it| [last, before].contains(it))?;
+    // The pointer ends with the keyword, or with the member that asks.
+    let needs = if last == keyword { node?.get(keyword)? } else { node? }.as_object()?;
+    let present = |name: &str| error.instance().get(name).is_some();
+    let asks = |wanted: &Value| wanted.as_array().is_some_and(|list| list.contains(property));
+    let asking = needs.iter().filter(|(name, wanted)| present(name) && asks(wanted));
+    let asking: Vec<&str> = asking.map(|(name, _)| name.as_str()).collect();
+    (!asking.is_empty()).then(|| (keyword, asking.join("` and `")))
 }
 
 /// The definition in which a keyword stands, by its pointer.
