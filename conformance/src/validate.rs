@@ -245,8 +245,10 @@ impl Run<'_> {
         };
         for schema in &self.schemas.also {
             let bench = Bench { schema, library: None, session: None };
-            if let Ok(more) = bench.judge(target, &text) {
-                found.extend(more);
+            for finding in bench.judge(target, &text).unwrap_or_default() {
+                if !found.iter().any(|earlier| is_same(earlier, &finding)) {
+                    found.push(finding);
+                }
             }
         }
         let mut counts = Counts::default();
@@ -334,12 +336,18 @@ impl Run<'_> {
     }
 
     fn print_new(&mut self, name: &str, judges: &mut [Judge], more: &mut Counts) -> io::Result<()> {
+        let mut shown: Vec<Finding> = Vec::new();
         for (index, judge) in judges.iter_mut().enumerate() {
             for finding in judge.take_findings().filter(|finding| index == 0 || is_of_bundle(finding)) {
-                self.printer.finding(name, &finding)?;
                 if index > 0 {
+                    // What an earlier bundle found as well was told.
+                    if shown.iter().any(|earlier| is_same(earlier, &finding)) {
+                        continue;
+                    }
                     more.note(finding.severity);
                 }
+                self.printer.finding(name, &finding)?;
+                shown.push(finding);
             }
         }
         Ok(())
@@ -361,6 +369,13 @@ fn is_a_value(number: u64, line: &Line<'_>) -> Option<String> {
              with `--definition NAME` or `--method METHOD --part params` or another target"
         )
     })
+}
+
+/// Whether two bundles found the same.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let key = |it: &Finding| (it.rule, it.line, it.from);
+    let words = |it: &Finding| [it.pointer.clone(), it.expected.clone(), it.actual.clone()];
+    key(one) == key(other) && one.keyword == other.keyword && words(one) == words(other)
 }
 
 /// Whether a finding depends on the bundle; the others are the same under each and are shown once.

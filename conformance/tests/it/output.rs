@@ -171,6 +171,18 @@ fn a_value_that_is_given_as_a_transcript_gets_a_hint() {
 }
 
 #[test]
+fn what_two_bundles_find_alike_is_told_once() {
+    let frame = r#"{"jsonrpc":"2.0","id":1,"method":"session/read","params":{}}"#;
+    let files = Files::new(&[("bad.ndjson", &format!("{frame}\n")), ("value.json", "{}")]);
+    let (_, out, _) = files.run(&["--revision", "1.4.13", "--also", "1.4.12", "bad.ndjson"]);
+    assert_eq!(out.matches("error[SCHEMA]").count(), 1, "{out}");
+    assert!(out.ends_with("judged by 1.4.12, 1.4.13: 1 error, 0 warnings, 0 notes\n"), "{out}");
+    let target = ["--method", "session/read", "--part", "params"];
+    let (_, out, _) = files.run(&[&target[..], &["--also", "1.4.12", "value.json"]].concat());
+    assert_eq!(out.matches("error[SCHEMA]").count(), 1, "{out}");
+}
+
+#[test]
 fn a_single_value_is_counted_as_one() {
     let files = Files::new(&[("empty.json", "{}")]);
     let (_, out, _) = files.run(&["--error", "internal", "empty.json"]);
