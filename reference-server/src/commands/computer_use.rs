@@ -1,0 +1,6 @@
+//! Computer use: settings and set-up (MISC-9).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

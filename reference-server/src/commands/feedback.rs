@@ -1,0 +1,6 @@
+//! Feedback: `feedback/submit` (MISC-8).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

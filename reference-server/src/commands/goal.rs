@@ -1,0 +1,6 @@
+//! Goals: set, edit, clear, pause, resume (GOAL).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

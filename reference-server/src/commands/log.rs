@@ -1,0 +1,6 @@
+//! The raw log: `log/*` (experimental).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

@@ -1,0 +1,6 @@
+//! MCP servers: `mcpServer/*` (experimental).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

@@ -1,0 +1,6 @@
+//! Peers: `peer/list` (experimental).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

@@ -1,0 +1,6 @@
+//! Plugins and marketplaces: `plugin/*` (MISC-5).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

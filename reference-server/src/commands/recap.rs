@@ -1,0 +1,6 @@
+//! Recaps: `recap/request`, `recap/cancel` (MISC-7).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

@@ -1,0 +1,6 @@
+//! Settings: `settings/*` (experimental).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

@@ -1,0 +1,6 @@
+//! Subagents: the eight verbs (AGENT).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

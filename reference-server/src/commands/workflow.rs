@@ -1,0 +1,6 @@
+//! Workflows: `workflow/*` (WF).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

@@ -1,0 +1,6 @@
+//! Worktrees: `worktree/list` (experimental).
+
+use super::Method;
+
+/// What this family has.
+pub const METHODS: &[Method] = &[];

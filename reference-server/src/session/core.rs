@@ -1,0 +1,254 @@
+//! The session behind its task: commit, deliver, attach, close.
+
+use std::sync::{Arc, Weak};
+
+use serde_json::{Map, Value, json};
+
+use super::{Loaded, Run, Subscriber};
+use crate::connection::Connection;
+use crate::cursor::Position;
+use crate::decision::Draft;
+use crate::fold::{self, ViewEvent};
+use crate::host::Host;
+use crate::log::Log;
+use crate::record::{Body, Record, StreamPosition, VERSION};
+use crate::refusal::Refusal;
+use crate::state::{Presence, State};
+use crate::turns;
+
+/// A loaded session. Its task and, for reads and subscriptions, the connections hold it for a moment each.
+#[derive(Debug)]
+pub struct Core {
+    /// What the records fold to.
+    pub state: State,
+    /// The records.
+    pub log: Log,
+    /// The host.
+    pub host: Arc<Host>,
+    /// Where the log lies; empty on ephemeral hosts.
+    pub path: String,
+    /// Made here, or loaded.
+    pub presence: Presence,
+    /// What the provider is doing.
+    pub run: Option<Run>,
+    /// The task that owns this.
+    pub handle: Option<Weak<Loaded>>,
+    pub(super) subscribers: Vec<Subscriber>,
+    /// Status and attention as last told (SESS-9).
+    shown: (bool, Vec<&'static str>),
+    /// Set by a `session/leave` that may go ahead: its command, and who sent it.
+    pub leaving: Option<(String, Arc<Connection>)>,
+    waiting_leave: Option<(String, Arc<Connection>)>,
+    /// Set when the log failed: nothing is accepted any more.
+    pub(super) failed: bool,
+}
+
+/// Why a session is let go.
+#[derive(Clone, Debug)]
+pub enum Closing {
+    /// The host drains.
+    HostShutdown,
+    /// Nobody needs it.
+    Idle,
+    /// A client asked, by this command.
+    Leave(String, Arc<Connection>),
+}
+
+impl Closing {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::HostShutdown => "hostShutdown",
+            Self::Idle => "idle",
+            Self::Leave(..) => "leave",
+        }
+    }
+}
+
+impl Core {
+    /// A session with what its log folds to.
+    pub fn new(host: Arc<Host>, log: Log, state: State, presence: Presence) -> Self {
+        let path = host.shown_path(&log);
+        let shown = (state.is_running(), state.attention());
+        let (handle, run) = (None, None);
+        Self {
+            state,
+            log,
+            host,
+            path,
+            presence,
+            run,
+            handle,
+            subscribers: Vec::new(),
+            shown,
+            leaving: None,
+            waiting_leave: None,
+            failed: false,
+        }
+    }
+
+    /// The `Session` object.
+    pub fn session(&self) -> Value {
+        self.state.session(&self.path, self.presence)
+    }
+
+    /// Makes drafts durable and folds them. Nothing is told yet.
+    ///
+    /// # Errors
+    /// −32603 when the log failed. The session then accepts nothing any more: what is on the disk is not known.
+    pub fn commit(&mut self, mut drafts: Vec<Draft>) -> Result<Vec<ViewEvent>, Refusal> {
+        if self.failed {
+            return Err(Refusal::internal("the session's log failed earlier"));
+        }
+        self.host.seam().drafts(&self.state, &mut drafts);
+        let records = self.number(&drafts);
+        if !records.is_empty() {
+            if let Err(error) = self.log.append(&records) {
+                self.failed = true;
+                self.host.complain(&format!("log of session {} failed: {error}", self.state.header.session_id));
+                return Err(Refusal::internal("the session's log could not be written"));
+            }
+        }
+        let mut records = records.into_iter();
+        let mut events = Vec::new();
+        for draft in &drafts {
+            match draft {
+                Draft::Record(..) => {
+                    events.extend(records.next().and_then(|record| fold::apply(&mut self.state, &record)));
+                }
+                Draft::Ephemeral(method, params) => events.push(fold::apply_ephemeral(&mut self.state, method, params)),
+            }
+        }
+        Ok(events)
+    }
+
+    /// Gives drafts their numbers, ids and times.
+    fn number(&self, drafts: &[Draft]) -> Vec<Record> {
+        let mut mint = self.host.mint.lock();
+        let mut sequence = self.state.last.sequence;
+        let mut streams = std::collections::BTreeMap::new();
+        let session_id = match drafts {
+            [Draft::Record(Body::Created(header), _), ..] => &header.session_id,
+            _ => &self.state.header.session_id,
+        };
+        let number = |draft: &Draft| {
+            let Draft::Record(body, stream) = draft else { return None };
+            let (kind, id) = stream.named(session_id);
+            let name = format!("{kind}/{id}");
+            let before = streams.get(&name).or_else(|| self.state.streams.get(&name)).copied().unwrap_or(0);
+            streams.insert(name, before + 1);
+            sequence += 1;
+            let stream = StreamPosition { kind: kind.to_owned(), id, sequence: before + 1 };
+            Some(Record { v: VERSION, sequence, id: mint.uuid(), at: mint.now_ms(), stream, body: body.clone() })
+        };
+        drafts.iter().filter_map(number).collect()
+    }
+
+    /// Commits and tells the subscribers; a failure of the log is complained about and ends the session's work.
+    pub fn emit(&mut self, drafts: Vec<Draft>) {
+        match self.commit(drafts) {
+            Ok(events) => self.deliver(&events),
+            Err(_) => self.run = None,
+        }
+    }
+
+    /// Tells status and attention where they changed.
+    pub fn tell_status(&mut self) {
+        let now = (self.state.is_running(), self.state.attention());
+        if now == self.shown {
+            return;
+        }
+        self.shown = now;
+        let mut params = Map::new();
+        params.insert("sessionId".to_owned(), self.state.header.session_id.clone().into());
+        params.insert("status".to_owned(), if self.shown.0 { "running" } else { "idle" }.into());
+        params.insert("viewCursor".to_owned(), self.state.head_cursor().into());
+        if !self.shown.1.is_empty() {
+            params.insert("attention".to_owned(), json!(self.shown.1));
+        }
+        self.host.broadcast("session/statusChanged", &Value::Object(params));
+        self.tell_list();
+    }
+
+    /// Tells those with the list stream that the row changed (SESS-18).
+    pub fn tell_list(&self) {
+        self.host.broadcast("session/listChanged", &json!({ "session": self.session() }));
+    }
+
+    /// Subscribes a connection from a place on; one that was subscribed starts anew there.
+    pub fn attach(&mut self, connection: &Arc<Connection>, from: Position) {
+        self.detach(connection);
+        let after = self.state.cursor(from);
+        self.subscribers.push(Subscriber::new(Arc::clone(connection), after));
+    }
+
+    /// Ends a subscription; nothing happens where there is none.
+    pub fn detach(&mut self, connection: &Arc<Connection>) {
+        self.subscribers.retain(|subscriber| !subscriber.is(connection));
+    }
+
+    /// How many connections are subscribed.
+    pub fn subscriber_count(&self) -> usize {
+        self.subscribers.len()
+    }
+
+    /// Ends what runs, writes the end down, lets the lease go and tells everyone (SESS-11, SESS-14).
+    pub fn close(&mut self, closing: Closing) {
+        self.run = None;
+        let mut drafts =
+            turns::stop(&self.state, &mut self.host.mint.lock(), &turns::Stop::torn_down("the session was closed"));
+        drafts.push(Draft::silent(Body::Ended { reason: closing.reason().to_owned() }));
+        self.emit(drafts);
+        self.tell_status();
+        let session_id = self.state.header.session_id.clone();
+        let cursor = if self.failed { Value::Null } else { self.state.head_cursor().into() };
+        if let Err(error) = self.log.release() {
+            self.host.complain(&format!("index of session {session_id} not written: {error}"));
+        }
+        self.host.forget(&session_id);
+        let closed = json!({ "sessionId": session_id, "reason": closing.reason(), "viewCursor": cursor });
+        self.host.broadcast("session/closed", &closed);
+        if let Closing::Leave(command_id, connection) = closing {
+            let failed = self.failed.then_some("persistenceFailed");
+            self.tell_leave(&command_id, &connection, failed);
+        }
+        self.subscribers.clear();
+    }
+
+    /// Lets the session go as soon as nothing runs any more; after a while without that, tells that it did not happen.
+    pub fn leave_when_idle(&mut self, command_id: String, connection: Arc<Connection>, window_ms: u64) {
+        self.waiting_leave = Some((command_id.clone(), connection));
+        let Some(handle) = self.handle.as_ref().and_then(Weak::upgrade) else { return };
+        handle.later(window_ms, move |core| {
+            let waits = core.waiting_leave.take_if(|(waiting, _)| *waiting == command_id);
+            if let Some((command_id, connection)) = waits {
+                core.tell_leave(&command_id, &connection, Some("timeout"));
+            }
+        });
+    }
+
+    /// The end of a leave, to who asked for it (SESS-10).
+    fn tell_leave(&self, command_id: &str, connection: &Connection, failed: Option<&str>) {
+        let mut completed = json!({
+            "sessionId": self.state.header.session_id, "commandId": command_id,
+            "outcome": if failed.is_some() { "failed" } else { "released" },
+        });
+        match failed {
+            Some(reason) => completed["reason"] = reason.into(),
+            None => completed["viewCursor"] = self.state.head_cursor().into(),
+        }
+        let now_ms = self.host.mint.lock().now_ms();
+        connection.broadcast("session/leaveCompleted", &completed, now_ms);
+    }
+
+    /// Whether a connection is subscribed.
+    pub fn is_attached(&self, connection: &Arc<Connection>) -> bool {
+        self.subscribers.iter().any(|subscriber| subscriber.is(connection))
+    }
+
+    /// The leave that may go ahead now: one that need not wait, or one whose session came to rest.
+    pub(super) fn take_leave(&mut self) -> Option<Closing> {
+        let idle = !self.state.is_running();
+        let leave = self.leaving.take().or_else(|| if idle { self.waiting_leave.take() } else { None });
+        leave.map(|(command_id, connection)| Closing::Leave(command_id, connection))
+    }
+}

@@ -1,0 +1,17 @@
+//! Tests of the server over pipes in memory: raw frames in, raw frames out, every outgoing frame judged against the schema.
+//!
+//! - `peer`: the client that the tests are written with.
+//! - `connection`: framing, envelope, handshake, gates, errors.
+//! - `sessions`: start, list, read, resume, fork, leave, the ledger.
+//! - `turns`: the life of turns and the provider.
+//! - `pages`: cursors, pages, subscriptions, gaps.
+//! - `log`: the log under damage and loss of power.
+//! - `table`: what of the protocol is not built yet.
+
+mod connection;
+mod log;
+mod pages;
+mod peer;
+mod sessions;
+mod table;
+mod turns;
