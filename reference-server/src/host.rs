@@ -147,6 +147,33 @@ impl Host {
         }
     }
 
+    /// Approval rules that outlive sessions.
+    pub fn rules(&self) -> Vec<String> {
+        let read = || {
+            let length = self.store.layer.length(&self.rules_path()).ok()??;
+            let bytes = self.store.layer.read(&self.rules_path(), 0, usize::try_from(length).ok()?).ok()?;
+            serde_json::from_slice(&bytes).ok()
+        };
+        read().unwrap_or_default()
+    }
+
+    /// Keeps an approval rule beyond its session.
+    ///
+    /// # Errors
+    /// Of the disk.
+    pub fn keep_rule(&self, rule: &str) -> std::io::Result<()> {
+        let mut rules = self.rules();
+        rules.push(rule.to_owned());
+        rules.sort();
+        rules.dedup();
+        self.store.layer.create_dir(&self.store.root)?;
+        self.store.layer.replace(&self.rules_path(), &serde_json::to_vec(&rules)?)
+    }
+
+    fn rules_path(&self) -> PathBuf {
+        self.store.root.join("approval-rules.json")
+    }
+
     /// Says something to whoever runs the host.
     #[expect(clippy::print_stderr, reason = "stderr is where a host's diagnostics go (FRAME-6)")]
     pub fn complain(&self, message: &str) {

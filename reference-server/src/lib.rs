@@ -36,6 +36,7 @@
 //! # }
 //! ```
 
+pub mod approvals;
 pub mod commands;
 pub mod config;
 pub mod connection;
@@ -57,6 +58,7 @@ pub mod store;
 pub mod time;
 pub mod transport;
 pub mod turns;
+pub mod user_inputs;
 pub mod view;
 
 pub use config::Config;

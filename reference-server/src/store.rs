@@ -22,7 +22,8 @@ use crate::time;
 pub struct Store {
     /// The disk.
     pub layer: Arc<dyn Layer>,
-    root: PathBuf,
+    /// The folder.
+    pub root: PathBuf,
 }
 
 /// A session as its log has it.

@@ -1,16 +1,15 @@
 //! The shape of a turn's life as drafts: launch, end, stop. Pure, and used by commands, the provider, drain and reconciliation alike.
 
-use msp_types::msp::notifications::{
-    ApprovalResolved, ItemCompleted, TurnCompleted, TurnRetracted, TurnStarted, UserInputSettled,
-};
+use msp_types::msp::notifications::{ApprovalResolved, ItemCompleted, TurnCompleted, TurnRetracted, TurnStarted};
 use serde_json::{Map, Value, json};
 
 use crate::decision::{Draft, Stream};
 use crate::items;
 use crate::mint::Mint;
 use crate::record::Body;
-use crate::state::{State, Submit};
+use crate::state::{Prompt, State, Submit};
 use crate::time::rfc3339;
+use crate::user_inputs::{self, Settlement};
 
 /// How a turn ends by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +31,8 @@ pub struct Stop {
     pub reason: String,
     /// Outcome of open questions to the user.
     pub user_inputs: &'static str,
+    /// A question that was settled before, by the command that stops.
+    pub settled: Option<String>,
     /// Whether the submission is to be withdrawn: the command that asks so (TURN-21).
     pub retract: bool,
 }
@@ -52,12 +53,12 @@ impl End {
 impl Stop {
     /// A client interrupts or cancels.
     pub fn by_client(reason: &str) -> Self {
-        Self { reason: reason.to_owned(), user_inputs: "interrupted", retract: false }
+        Self { reason: reason.to_owned(), user_inputs: "interrupted", settled: None, retract: false }
     }
 
     /// The run is torn down for another reason.
     pub fn torn_down(reason: &str) -> Self {
-        Self { reason: reason.to_owned(), user_inputs: "aborted", retract: false }
+        Self { reason: reason.to_owned(), user_inputs: "aborted", settled: None, retract: false }
     }
 }
 
@@ -158,23 +159,23 @@ fn close_items(state: &State, mint: &mut Mint, turn_id: &str, status: &str) -> V
 /// Open prompts of the running turn come to their end.
 fn close_prompts(state: &State, mint: &mut Mint, stop: &Stop) -> Vec<Draft> {
     let now = rfc3339(mint.now_ms());
-    let approvals = state.approvals.pending.iter().map(|prompt| {
+    let of_turn = |prompt: &&Prompt| {
+        state.turns.active.as_ref().is_some_and(|turn| prompt.params["turnId"] == turn.turn_id.as_str())
+    };
+    let approvals = state.approvals.pending.iter().filter(of_turn).map(|prompt| {
         let params = json!({
             "approvalId": prompt.id, "itemId": prompt.params["itemId"], "turnId": prompt.params["turnId"],
             "decision": "abort", "policyResult": "deny", "resolvedBy": "user", "stageEvidence": [], "decidedAt": now,
         });
         Draft::view::<ApprovalResolved>(Stream::Review(prompt.id.clone()), params)
     });
-    let user_inputs = state.user_inputs.pending.iter().map(|prompt| {
+    let open = state.user_inputs.pending.iter().filter(|prompt| stop.settled.as_ref() != Some(&prompt.id));
+    let user_inputs = open.map(|prompt| {
         let reason = if stop.user_inputs == "aborted" { Value::from(stop.reason.as_str()) } else { Value::Null };
-        let params = json!({
-            "userInputId": prompt.id, "outcome": stop.user_inputs, "answers": [], "clarification": null,
-            "reason": reason, "decidedByCommandId": null, "decidedAt": now,
-        });
-        let turn_id = prompt.params["turnId"].as_str().unwrap_or_default().to_owned();
-        Draft::view::<UserInputSettled>(Stream::Run(turn_id), params)
+        user_inputs::settle(prompt, &Settlement { reason, ..Settlement::new(stop.user_inputs, None) }, mint)
     });
-    approvals.chain(user_inputs).collect()
+    let approvals: Vec<_> = approvals.collect();
+    approvals.into_iter().chain(user_inputs).collect()
 }
 
 /// Withdraws the submission of a turn, unless something of the assistant stays (TURN-21).

@@ -1,5 +1,6 @@
 //! The verbs of the script language, one file per family.
 
+mod ask;
 mod generic;
 mod message;
 mod pace;
@@ -15,7 +16,7 @@ use crate::session::Action;
 use crate::state::{State, Submit};
 
 /// All verbs.
-pub const VERBS: &[&[Verb]] = &[message::VERBS, tool::VERBS, pace::VERBS, turn::VERBS, generic::VERBS];
+pub const VERBS: &[&[Verb]] = &[message::VERBS, tool::VERBS, ask::VERBS, pace::VERBS, turn::VERBS, generic::VERBS];
 
 /// A verb: what a step of this name becomes.
 pub struct Verb {

@@ -38,6 +38,8 @@ pub struct Core {
     shown: (bool, Vec<&'static str>),
     /// Set by a `session/leave` that may go ahead: its command, and who sent it.
     pub leaving: Option<(String, Arc<Connection>)>,
+    /// Timed prompts that somebody engaged with.
+    engaged: std::collections::BTreeSet<String>,
     waiting_leave: Option<(String, Arc<Connection>)>,
     /// Set when the log failed: nothing is accepted any more.
     pub(super) failed: bool,
@@ -81,6 +83,7 @@ impl Core {
             subscribers: Vec::new(),
             shown,
             leaving: None,
+            engaged: std::collections::BTreeSet::new(),
             waiting_leave: None,
             failed: false,
         }
@@ -250,5 +253,24 @@ impl Core {
         let idle = !self.state.is_running();
         let leave = self.leaving.take().or_else(|| if idle { self.waiting_leave.take() } else { None });
         leave.map(|(command_id, connection)| Closing::Leave(command_id, connection))
+    }
+
+    /// Stops the countdown of a prompt, if it is open and has one.
+    pub fn engage(&mut self, user_input_id: &str) {
+        if self.state.user_inputs.find(user_input_id).is_some() {
+            self.engaged.insert(user_input_id.to_owned());
+        }
+    }
+
+    /// Whether somebody engaged with a prompt.
+    pub fn is_engaged(&self, user_input_id: &str) -> bool {
+        self.engaged.contains(user_input_id)
+    }
+
+    /// Tells the model something that no event and no record has.
+    pub fn hear(&mut self, words: String) {
+        if let Some(run) = &mut self.run {
+            run.heard.push(words);
+        }
     }
 }

@@ -23,6 +23,11 @@ pub fn reconcile(state: &State, mint: &mut Mint) -> Vec<Draft> {
             drafts.push(crate::items::complete(item, "cancelled", |_| {}));
         }
     }
+    // What was asked is asked again, by an id of its own; what no turn waits for any more stays as it is (APPR-19).
+    let again = state.approvals.pending.iter().filter(|prompt| {
+        state.turns.active.as_ref().is_some_and(|turn| prompt.params["turnId"] == turn.turn_id.as_str())
+    });
+    drafts.extend(again.map(crate::approvals::ask_again));
     let waits = |command_id: &str| state.turns.queue.iter().any(|submit| submit.command_id == command_id);
     for intake in state.ledger.values().filter(|intake| !intake.settled && !waits(&intake.command_id)) {
         let message = format!("{} command {} was cut off", intake.method, intake.command_id);

@@ -20,6 +20,8 @@ pub struct Run {
     pub turn_id: String,
     /// Command that submitted it.
     pub command_id: String,
+    /// What only the model hears: feedback with a decision (APPR-13).
+    pub heard: Vec<String>,
     /// Steered inputs so far.
     pub steered: u64,
     actions: VecDeque<Action>,
@@ -80,7 +82,7 @@ impl Run {
     pub fn plan(core: &mut Core, submit: &Submit) -> Self {
         let actions = provider::plan(&core.host.config.script, &core.state, submit, &mut core.host.mint.lock());
         let (turn_id, command_id) = (submit.turn_id.clone(), submit.command_id.clone());
-        Self { turn_id, command_id, steered: 0, actions: actions.into(), until: None }
+        Self { turn_id, command_id, heard: Vec::new(), steered: 0, actions: actions.into(), until: None }
     }
 
     /// Why its launch is refused, if its script says so.

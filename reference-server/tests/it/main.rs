@@ -6,12 +6,14 @@
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
 //! - `log`: the log under damage and loss of power.
+//! - `prompts`: approvals and questions to the user.
 //! - `table`: what of the protocol is not built yet.
 
 mod connection;
 mod log;
 mod pages;
 mod peer;
+mod prompts;
 mod sessions;
 mod table;
 mod turns;
