@@ -120,8 +120,8 @@ pub fn decide(state: &State, prompt: &Prompt, choice: &Value, command_id: &str, 
     let decision = choice["decision"].as_str().unwrap_or_default();
     let allowed = decision.starts_with("approved");
     let mut subject = prompt.params["subject"].clone();
-    let stage = current_stage(&subject);
-    if let Some(stage) = stage.filter(|_| allowed) {
+    let current = current_stage(&subject);
+    if let Some(stage) = current.filter(|_| allowed) {
         let kind = if decision == "approved" { "allowOnce" } else { "policyAmendment" };
         subject["stages"][stage]["resolution"] = json!({ "kind": kind });
         if kind == "policyAmendment" {

@@ -78,16 +78,12 @@ impl Connection {
     /// Answers a line that is over the limit, by what is left of it (FRAME-9).
     pub fn refuse_oversized(&self, prefix: &[u8]) {
         let limit = self.host.config.frame_limit;
-        match envelope::recover_id(prefix) {
-            Some(id) => {
-                let refusal = Refusal::new(errors::INPUT_TOO_LARGE, format!("the frame is over {limit} bytes"));
-                self.respond(&id, Err(refusal.with("limitBytes", limit).to_error()));
-            }
-            None => {
-                let refusal =
-                    Refusal::new(errors::PARSE_ERROR, format!("a frame over {limit} bytes, and its id is lost"));
-                self.respond(&Value::Null, Err(refusal.to_error()));
-            }
+        if let Some(id) = envelope::recover_id(prefix) {
+            let refusal = Refusal::new(errors::INPUT_TOO_LARGE, format!("the frame is over {limit} bytes"));
+            self.respond(&id, Err(refusal.with("limitBytes", limit).to_error()));
+        } else {
+            let refusal = Refusal::new(errors::PARSE_ERROR, format!("a frame over {limit} bytes, and its id is lost"));
+            self.respond(&Value::Null, Err(refusal.to_error()));
         }
     }
 
@@ -156,7 +152,7 @@ impl Connection {
     }
 
     /// Makes a request of the host: a prompt. Its answer is a receipt that changes nothing.
-    pub fn ask(&self, method: &str, params: Value) {
+    pub fn ask(&self, method: &str, params: &Value) {
         let Some(handshake) = self.ready() else { return };
         if method == "userInput/request" && !handshake.dialogs {
             return; // HS-17

@@ -44,11 +44,11 @@ pub fn plan(script: &Script, state: &State, submit: &Submit, mint: &mut Mint) ->
     };
     let mut names = BTreeMap::new();
     let mut actions = Vec::new();
-    let mut stage = Stage { state, mint, submit, names: &mut names };
+    let mut place = Stage { state, mint, submit, names: &mut names };
     for step in &steps {
         let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);
         let expanded = match verb {
-            Some(verb) => (verb.expand)(&mut Args::new(step.args.clone()), &mut stage),
+            Some(verb) => (verb.expand)(&mut Args::new(step.args.clone()), &mut place),
             None => Err(format!("no verb `{}`", step.verb)),
         };
         match expanded {

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use self::core::{Closing, Core};
 pub use self::execute::{Prepared, Request, digest};
-pub use self::run::{Action, Prompted, Run, Step};
+pub use self::run::{Action, Late, Prompted, Run, Step, Then, Work};
 pub use self::subscribers::Subscriber;
 
 /// A session of this host.

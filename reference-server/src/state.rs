@@ -54,7 +54,7 @@ pub struct State {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Header {
-    /// UUIDv7.
+    /// `UUIDv7`, made by the host unless the client gave one.
     pub session_id: String,
     /// Unix milliseconds.
     pub created_at: i64,

@@ -53,7 +53,9 @@ impl Store {
     /// −32020 when there is none, −32022 when there are several.
     pub fn find(&self, session_id: &str) -> Result<PathBuf, Refusal> {
         let mut found = self.days().map_err(|error| unreadable(&error))?;
-        found.iter_mut().for_each(|day| day.push(session_id));
+        for day in &mut found {
+            day.push(session_id);
+        }
         // An id is a name, never a path out of the root.
         found.retain(|folder| is_uuid(session_id, false) && self.has_log(folder));
         match found.as_slice() {

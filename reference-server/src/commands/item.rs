@@ -40,7 +40,7 @@ impl HostMethod for ItemReadOutput {
         let content = &stored.content;
         let start = offset.min(content.len());
         if !content.is_char_boundary(start) {
-            let aligned = (start..).find(|at| content.is_char_boundary(*at)).unwrap_or(content.len());
+            let aligned = (start..=content.len()).find(|at| content.is_char_boundary(*at)).unwrap_or(content.len());
             return Err(Refusal::invalid_params("`offsetBytes` is inside a character")
                 .with("sessionId", params.session_id.as_str())
                 .with("alignedNextOffset", aligned));
@@ -62,10 +62,10 @@ fn find(log: &Log, sequence: u64) -> Result<Stored, Refusal> {
     let mut found = None;
     let scanned = log.offset_of(sequence).and_then(|offset| {
         log.scan(offset, |line| {
-            if let Line::Record(record, _) = line {
-                if let Body::Stored(stored) = record.body {
-                    found = Some(stored);
-                }
+            if let Line::Record(record, _) = line
+                && let Body::Stored(stored) = record.body
+            {
+                found = Some(stored);
             }
             false
         })

@@ -32,6 +32,7 @@ pub enum Incoming {
 ///
 /// # Errors
 /// The refusal, and the id under which it is told: null where it could not be read.
+#[expect(clippy::result_large_err, reason = "a refusal is made once a bad line")]
 pub fn read(line: &[u8]) -> Result<Incoming, (Value, Refusal)> {
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| (Value::Null, Refusal::new(errors::PARSE_ERROR, format!("no JSON: {error}"))))?;

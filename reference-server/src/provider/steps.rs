@@ -40,6 +40,9 @@ pub struct Stage<'a> {
 
 impl Stage<'_> {
     /// A new item id, kept under the step's `name` if it has one.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn item_id(&mut self, args: &mut Args) -> Result<String, String> {
         let id = self.mint.uuid();
         if let Some(name) = args.text("name")? {
@@ -49,6 +52,9 @@ impl Stage<'_> {
     }
 
     /// The id of the item that the step's `name` names.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn named(&self, args: &mut Args) -> Result<String, String> {
         let name = args.text("name")?.ok_or("`name` is missing")?;
         self.names.get(&name).cloned().ok_or_else(|| format!("no item is named `{name}`"))
@@ -70,6 +76,9 @@ impl Args {
     }
 
     /// A text.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, String> {
         match self.0.remove(name) {
             None => Ok(None),
@@ -79,6 +88,9 @@ impl Args {
     }
 
     /// A number that is not negative.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
         match self.0.remove(name) {
             None => Ok(None),
@@ -87,6 +99,9 @@ impl Args {
     }
 
     /// Yes or no.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn flag(&mut self, name: &str) -> Result<Option<bool>, String> {
         match self.0.remove(name) {
             None => Ok(None),
@@ -97,6 +112,9 @@ impl Args {
     }
 
     /// An object.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn object(&mut self, name: &str) -> Result<Map<String, Value>, String> {
         match self.0.remove(name) {
             None => Ok(Map::new()),
@@ -106,6 +124,9 @@ impl Args {
     }
 
     /// All arguments were taken.
+    ///
+    /// # Errors
+    /// A text that names the argument.
     pub fn end(&self) -> Result<(), String> {
         match self.0.keys().next() {
             None => Ok(()),

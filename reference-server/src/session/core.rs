@@ -104,12 +104,12 @@ impl Core {
         }
         self.host.seam().drafts(&self.state, &mut drafts);
         let records = self.number(&drafts);
-        if !records.is_empty() {
-            if let Err(error) = self.log.append(&records) {
-                self.failed = true;
-                self.host.complain(&format!("log of session {} failed: {error}", self.state.header.session_id));
-                return Err(Refusal::internal("the session's log could not be written"));
-            }
+        if !records.is_empty()
+            && let Err(error) = self.log.append(&records)
+        {
+            self.failed = true;
+            self.host.complain(&format!("log of session {} failed: {error}", self.state.header.session_id));
+            return Err(Refusal::internal("the session's log could not be written"));
         }
         let mut records = records.into_iter();
         let mut events = Vec::new();

@@ -19,7 +19,7 @@ pub fn reconcile(state: &State, mint: &mut Mint) -> Vec<Draft> {
             .get("turnId")
             .and_then(|turn| turn.as_str())
             .is_some_and(|turn| state.turns.active.as_ref().is_some_and(|active| active.turn_id == turn));
-        if !(of_stopped && !crate::items::outlives_turn(item)) {
+        if !of_stopped || crate::items::outlives_turn(item) {
             drafts.push(crate::items::complete(item, "cancelled", |_| {}));
         }
     }

@@ -33,20 +33,29 @@ pub enum Action {
     /// Commits and shows.
     Emit(Vec<Draft>),
     /// Works out from the state what to commit and show.
-    With(Box<dyn FnOnce(&State, &mut Mint) -> Vec<Draft> + Send>),
+    With(Box<Late>),
     /// Lets time pass, in milliseconds.
     Sleep(u64),
     /// Waits until so many inputs were steered in; for ever when that never happens.
     UntilSteered(u64),
     /// Waits until an approval is resolved or a question settled, then goes on with what is made of its last event.
-    UntilSettled(Prompted, String, Box<dyn FnOnce(&Value) -> Vec<Action> + Send>),
+    UntilSettled(Prompted, String, Box<Then>),
     /// Does whatever else, such as to start a process; may add actions in front.
-    Do(Box<dyn FnOnce(&mut Core) -> Vec<Action> + Send>),
+    Do(Box<Work>),
     /// Fails the launch of a queued turn (TURN-14); nothing happens to one that was started at once.
     RefuseLaunch(String),
     /// Ends the turn; without it a run ends `completed`.
     End(turns::End),
 }
+
+/// Makes drafts of the state at its time.
+pub type Late = dyn FnOnce(&State, &mut Mint) -> Vec<Draft> + Send;
+
+/// Goes on from the last event of a prompt.
+pub type Then = dyn FnOnce(&Value) -> Vec<Action> + Send;
+
+/// Does something to the session; what it gives comes next.
+pub type Work = dyn FnOnce(&mut Core) -> Vec<Action> + Send;
 
 /// What kind of prompt is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +117,7 @@ impl Core {
             run.until = None;
         }
         let Some(action) = run.actions.pop_front() else {
-            self.end_turn(turns::End::completed());
+            self.end_turn(&turns::End::completed());
             return Step::Ran;
         };
         match action {
@@ -142,7 +151,7 @@ impl Core {
                 }
             }
             Action::RefuseLaunch(_) => {}
-            Action::End(end) => self.end_turn(end),
+            Action::End(end) => self.end_turn(&end),
         }
         self.tell_status();
         Step::Ran
@@ -156,9 +165,9 @@ impl Core {
     }
 
     /// Ends the running turn and launches the next queued one.
-    pub fn end_turn(&mut self, end: turns::End) {
+    pub fn end_turn(&mut self, end: &turns::End) {
         self.run = None;
-        let drafts = turns::end(&self.state, &mut self.host.mint.lock(), &end);
+        let drafts = turns::end(&self.state, &mut self.host.mint.lock(), end);
         self.emit(drafts);
         self.launch_next();
         self.tell_status();

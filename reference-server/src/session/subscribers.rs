@@ -84,7 +84,7 @@ impl Core {
                 {
                     params.remove("sourceRange"); // CUR-8: the re-issued request has none
                 }
-                subscriber.connection.ask(method, params);
+                subscriber.connection.ask(method, &params);
             }
         }
     }

@@ -27,10 +27,10 @@ pub fn history(state: &State, wanted: &Wanted) -> Value {
         return none("excluded");
     }
     let room = wanted.frame_limit.saturating_sub(RESERVE);
-    let anchored = || boundary(state).map(|anchor| with_mode("anchoredSnapshot", snapshot(state, Some(anchor), false)));
+    let anchored = || boundary(state).map(|anchor| of_mode("anchoredSnapshot", snapshot(state, Some(&anchor), false)));
     let inline = || Some(json!({ "mode": "inline", "items": items(state), "snapshot": null }));
-    let whole = || Some(with_mode("snapshot", snapshot(state, None, false)));
-    let elided = || Some(with_mode("snapshot", snapshot(state, None, true)));
+    let whole = || Some(of_mode("snapshot", snapshot(state, None, false)));
+    let elided = || Some(of_mode("snapshot", snapshot(state, None, true)));
     let rungs: [&dyn Fn() -> Option<Value>; 4] = [&anchored, &inline, &whole, &elided];
     let first = match wanted.preference {
         HistoryPreference::Inline => 1,
@@ -73,8 +73,11 @@ fn items(state: &State) -> Vec<Value> {
     state.items.iter().cloned().map(Value::Object).collect()
 }
 
-fn with_mode(mode: &str, snapshot: Value) -> Value {
-    json!({ "mode": mode, "items": null, "snapshot": snapshot })
+fn of_mode(mode: &str, snapshot: Value) -> Value {
+    [("mode", mode.into()), ("items", Value::Null), ("snapshot", snapshot)]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
 }
 
 /// The newest compaction that can be shown from, as the anchor of a snapshot.
@@ -83,23 +86,23 @@ fn boundary(state: &State) -> Option<Value> {
 }
 
 /// A snapshot of the whole view at its head (RES-13).
-fn snapshot(state: &State, anchor: Option<Value>, elide: bool) -> Value {
-    let since = anchor.as_ref().and_then(|_| state.facts["compaction"]["itemsBefore"].as_u64()).unwrap_or(0);
+fn snapshot(state: &State, anchor: Option<&Value>, elide: bool) -> Value {
+    let since = anchor.and_then(|_| state.facts["compaction"]["itemsBefore"].as_u64()).unwrap_or(0);
     let since = usize::try_from(since).unwrap_or(0);
     let shown =
         state.items.iter().skip(since).map(|item| if elide { elided(item) } else { Value::Object(item.clone()) });
     let mut snapshot = json!({
         "schemaVersion": 1,
         "viewCursor": state.head_cursor(),
-        "state": snapshot_state(state, shown.collect()),
+        "state": snapshot_state(state, &shown.collect()),
     });
     if let Some(anchor) = anchor {
-        snapshot["anchor"] = anchor;
+        snapshot["anchor"] = anchor.clone();
     }
     snapshot
 }
 
-fn snapshot_state(state: &State, items: Vec<Value>) -> Value {
+fn snapshot_state(state: &State, items: &Value) -> Value {
     let pick = |method: &str, members: &[&str]| {
         state.values.get(method).map_or(Value::Null, |params| {
             members.iter().filter_map(|member| Some(((*member).to_owned(), params.get(*member)?.clone()))).collect()

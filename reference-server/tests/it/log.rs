@@ -22,7 +22,7 @@ async fn a_torn_tail_is_cut_and_what_was_told_is_there() {
     let ack = peer.call("turn/start", turn.clone()).await.unwrap();
     peer.quiet().await;
     let before = peer.pages(&session).await;
-    peer.vanish().await;
+    peer.vanish();
     let path = before_path(&layer);
     layer.append(&path, b"{\"v\":1,\"seq\":99,\"id\":\"to").unwrap();
     layer.lose_power(10);

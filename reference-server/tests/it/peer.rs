@@ -38,8 +38,7 @@ impl Peer {
     pub(crate) fn over(host: Arc<Host>, room: usize) -> Self {
         let (client, server) = tokio::io::duplex(room);
         let (input, output) = tokio::io::split(server);
-        let served = host;
-        let serving = tokio::spawn(async move { serve(&served, input, output).await });
+        let serving = tokio::spawn(async move { serve(&host, input, output).await });
         let (reader, writer) = tokio::io::split(client);
         Self {
             reader: BufReader::new(reader),
@@ -70,7 +69,7 @@ impl Peer {
         self
     }
 
-    /// A UUIDv7 that no test used before.
+    /// A `UUIDv7` that no test used before.
     pub(crate) fn command_id(&mut self) -> String {
         self.commands += 1;
         format!("0198f0ab-{:04x}-7000-8000-{:012x}", self.commands >> 32, self.commands)
@@ -165,9 +164,8 @@ impl Peer {
                 self.transcript.push((Side::Server, text));
                 Some(frame)
             }
-            Ok(Ok(_)) => None,
             Ok(Err(error)) => panic!("{error}"),
-            Err(_) => None,
+            Ok(Ok(_)) | Err(_) => None, // the end, or silence
         }
     }
 
@@ -217,7 +215,7 @@ impl Peer {
     }
 
     /// Goes away without a word, as a client that is killed; what came is judged.
-    pub(crate) async fn vanish(self) {
+    pub(crate) fn vanish(self) {
         self.serving.abort();
         self.judge();
     }

@@ -89,7 +89,7 @@ async fn what_a_killed_host_left_is_brought_to_rest_once() {
     let queued_ack = peer.call("turn/start", queued.clone()).await.unwrap();
     peer.quiet().await;
     let stored: Vec<u8> = copy_of_log(&dir);
-    peer.vanish().await;
+    peer.vanish();
 
     let crashed = TempDir::new().unwrap();
     put_log(&crashed, &session, &stored);

@@ -131,10 +131,10 @@ impl Births {
 fn first_header(log: &Log) -> Option<Header> {
     let mut header = None;
     let scanned = log.scan(0, |line| {
-        if let Line::Record(record, _) = line {
-            if let Body::Created(created) = record.body {
-                header = Some(*created);
-            }
+        if let Line::Record(record, _) = line
+            && let Body::Created(created) = record.body
+        {
+            header = Some(*created);
         }
         false
     });

@@ -104,12 +104,12 @@ fn workspace(params: &SessionStartParams) -> Result<(Option<String>, Vec<String>
         return Ok((root.clone(), root.into_iter().collect()));
     };
     let first = check_roots(roots)?;
-    if let Some(root) = &params.workspace_root {
-        if Path::new(root).canonicalize().ok() != Path::new(&first).canonicalize().ok() {
-            return Err(Refusal::invalid_params(
-                "`workspaceRoot` and the first of `workspaceRoots` name different folders",
-            ));
-        }
+    if let Some(root) = &params.workspace_root
+        && Path::new(root).canonicalize().ok() != Path::new(&first).canonicalize().ok()
+    {
+        return Err(Refusal::invalid_params(
+            "`workspaceRoot` and the first of `workspaceRoots` name different folders",
+        ));
     }
     Ok((Some(first), roots.clone()))
 }
