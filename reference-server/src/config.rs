@@ -28,6 +28,8 @@ pub struct Config {
     pub approval_mode: String,
     /// Commands of one session that may wait (LIM-9).
     pub command_capacity: usize,
+    /// After how long without anybody and anything to do a session is let go, in milliseconds (SESS-12).
+    pub idle_ms: u64,
     /// Frames that may wait for a slow reader before events are dropped behind a gap.
     pub outbox_frames: usize,
     /// Bytes that may wait for a slow reader before events are dropped behind a gap.
@@ -51,6 +53,7 @@ impl Config {
             trust_workspace: false,
             approval_mode: "promptUnmatched".to_owned(),
             command_capacity: 64,
+            idle_ms: 600_000,
             outbox_frames: 4096,
             outbox_bytes: 8 * 1024 * 1024,
             model_id: "scripted-1".to_owned(),

@@ -3,6 +3,7 @@
 
 mod core;
 mod execute;
+mod leave;
 pub mod reconcile;
 mod run;
 mod subscribers;
@@ -153,10 +154,14 @@ async fn next(
             Some(message) = commands.recv() => Some(message),
             () = tokio::time::sleep_until(until) => None,
         },
-        Step::Wait => tokio::select! {
-            biased;
-            Some(message) = urgent.recv() => Some(message),
-            Some(message) = commands.recv() => Some(message),
-        },
+        Step::Wait => {
+            let idle = Duration::from_millis(session.core().host.config.idle_ms);
+            tokio::select! {
+                biased;
+                Some(message) = urgent.recv() => Some(message),
+                Some(message) = commands.recv() => Some(message),
+                () = tokio::time::sleep(idle) => session.core().is_idle().then(|| Message::Close(Closing::Idle, None)),
+            }
+        }
     }
 }

@@ -143,6 +143,19 @@ pub fn stop(state: &State, mint: &mut Mint, stop: &Stop) -> Vec<Draft> {
     drafts
 }
 
+/// Terminals for everything that is open, whatever its turn: the host goes, or went (SESS-14, SESS-15).
+pub fn stop_all(state: &State, mint: &mut Mint, how: &Stop) -> Vec<Draft> {
+    let mut drafts = stop(state, mint, how);
+    let active = state.turns.active.as_ref().map(|turn| turn.turn_id.as_str());
+    let open = state.items.iter().filter(|item| item.get("status").is_some_and(|status| status == "inProgress"));
+    let left = open.filter(|item| {
+        let turn_id = item.get("turnId").and_then(Value::as_str);
+        turn_id.is_none() || turn_id != active || items::outlives_turn(item)
+    });
+    drafts.extend(left.map(|item| items::complete(item, "cancelled", |_| {})));
+    drafts
+}
+
 /// The command of a turn is over, where the ledger still has it open.
 fn settle(state: &State, command_id: &str) -> Option<Draft> {
     let open = state.ledger.get(command_id).is_some_and(|intake| !intake.settled);

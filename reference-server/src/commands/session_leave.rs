@@ -28,6 +28,6 @@ impl Command for SessionLeave {
             }
         };
         let result = SessionLeaveResult::new(params.command_id, CommandAckStatus::Accepted);
-        Ok(Decision::new(result).effect(Effect::Do(Box::new(leave))))
+        Ok(Decision::new(result).effect(Effect::Do(Box::new(leave))).settles_later())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use serde_json::{Map, Value, json};
 
-use super::{Loaded, Run, Subscriber};
+use super::{Loaded, Run, Subscriber, leave};
 use crate::connection::Connection;
 use crate::cursor::Position;
 use crate::decision::Draft;
@@ -40,7 +40,7 @@ pub struct Core {
     pub leaving: Option<(String, Arc<Connection>)>,
     /// Timed prompts that somebody engaged with.
     engaged: std::collections::BTreeSet<String>,
-    waiting_leave: Option<(String, Arc<Connection>)>,
+    pub(super) waiting_leave: Option<(String, Arc<Connection>)>,
     /// Set when the log failed: nothing is accepted any more.
     pub(super) failed: bool,
 }
@@ -197,10 +197,15 @@ impl Core {
     /// Ends what runs, writes the end down, lets the lease go and tells everyone (SESS-11, SESS-14).
     pub fn close(&mut self, closing: Closing) {
         self.run = None;
-        let mut drafts =
-            turns::stop(&self.state, &mut self.host.mint.lock(), &turns::Stop::torn_down("the session was closed"));
-        drafts.push(Draft::silent(Body::Ended { reason: closing.reason().to_owned() }));
+        let stop = turns::Stop::torn_down("the session was closed");
+        let drafts = turns::stop_all(&self.state, &mut self.host.mint.lock(), &stop);
         self.emit(drafts);
+        let left = match &closing {
+            Closing::Leave(command_id, _) => leave::end(&self.state, command_id, None),
+            Closing::HostShutdown | Closing::Idle => Vec::new(),
+        };
+        self.emit(left);
+        self.emit(vec![Draft::silent(Body::Ended { reason: closing.reason().to_owned() })]);
         self.tell_status();
         let session_id = self.state.header.session_id.clone();
         let cursor = if self.failed { Value::Null } else { self.state.head_cursor().into() };
@@ -211,48 +216,14 @@ impl Core {
         let closed = json!({ "sessionId": session_id, "reason": closing.reason(), "viewCursor": cursor });
         self.host.broadcast("session/closed", &closed);
         if let Closing::Leave(command_id, connection) = closing {
-            let failed = self.failed.then_some("persistenceFailed");
-            self.tell_leave(&command_id, &connection, failed);
+            self.tell_leave(&command_id, &connection);
         }
         self.subscribers.clear();
-    }
-
-    /// Lets the session go as soon as nothing runs any more; after a while without that, tells that it did not happen.
-    pub fn leave_when_idle(&mut self, command_id: String, connection: Arc<Connection>, window_ms: u64) {
-        self.waiting_leave = Some((command_id.clone(), connection));
-        let Some(handle) = self.handle.as_ref().and_then(Weak::upgrade) else { return };
-        handle.later(window_ms, move |core| {
-            let waits = core.waiting_leave.take_if(|(waiting, _)| *waiting == command_id);
-            if let Some((command_id, connection)) = waits {
-                core.tell_leave(&command_id, &connection, Some("timeout"));
-            }
-        });
-    }
-
-    /// The end of a leave, to who asked for it (SESS-10).
-    fn tell_leave(&self, command_id: &str, connection: &Connection, failed: Option<&str>) {
-        let mut completed = json!({
-            "sessionId": self.state.header.session_id, "commandId": command_id,
-            "outcome": if failed.is_some() { "failed" } else { "released" },
-        });
-        match failed {
-            Some(reason) => completed["reason"] = reason.into(),
-            None => completed["viewCursor"] = self.state.head_cursor().into(),
-        }
-        let now_ms = self.host.mint.lock().now_ms();
-        connection.broadcast("session/leaveCompleted", &completed, now_ms);
     }
 
     /// Whether a connection is subscribed.
     pub fn is_attached(&self, connection: &Arc<Connection>) -> bool {
         self.subscribers.iter().any(|subscriber| subscriber.is(connection))
-    }
-
-    /// The leave that may go ahead now: one that need not wait, or one whose session came to rest.
-    pub(super) fn take_leave(&mut self) -> Option<Closing> {
-        let idle = !self.state.is_running();
-        let leave = self.leaving.take().or_else(|| if idle { self.waiting_leave.take() } else { None });
-        leave.map(|(command_id, connection)| Closing::Leave(command_id, connection))
     }
 
     /// Stops the countdown of a prompt, if it is open and has one.
@@ -272,5 +243,10 @@ impl Core {
         if let Some(run) = &mut self.run {
             run.heard.push(words);
         }
+    }
+
+    /// Whether nobody needs the session: no subscriber, nothing running, nothing asked (SESS-12).
+    pub(super) fn is_idle(&self) -> bool {
+        self.subscribers.is_empty() && !self.state.is_running() && self.state.attention().is_empty()
     }
 }

@@ -41,7 +41,11 @@ impl Core {
         let Request { caller, id, method, command_id, digest, decide } = request;
         if let Some(intake) = self.state.ledger.get(&command_id) {
             let replayed = replay(intake, method, &digest, &command_id);
+            let admitted = replayed.is_ok();
             caller.connection.respond(&id, replayed);
+            if admitted && method == "session/leave" {
+                self.tell_leave(&command_id, &caller.connection);
+            }
             return;
         }
         let host = Arc::clone(&self.host);

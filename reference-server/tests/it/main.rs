@@ -6,6 +6,7 @@
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
 //! - `log`: the log under damage and loss of power.
+//! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
 //! - `table`: what of the protocol is not built yet.
 
@@ -15,6 +16,7 @@ mod connection;
 mod log;
 mod pages;
 mod peer;
+mod process;
 mod prompts;
 mod sessions;
 mod table;

@@ -176,15 +176,33 @@ async fn leaving_waits_for_work_or_stops_it() {
     let mut peer = Peer::open(durable(&dir)).await;
     let session = peer.start().await;
     peer.prompt(&session, "@script\nhold").await.unwrap();
-    peer.command("session/leave", json!({ "sessionId": session })).await.unwrap();
+    let leave = json!({ "commandId": peer.command_id(), "sessionId": session });
+    peer.call("session/leave", leave.clone()).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(6)).await;
     let frames = peer.until("session/leaveCompleted").await;
     assert_eq!(frames.last().unwrap()["params"]["reason"], "timeout");
+    peer.call("session/leave", leave).await.unwrap();
+    assert_eq!(peer.until("session/leaveCompleted").await.last().unwrap()["params"], frames.last().unwrap()["params"]);
     peer.command("session/leave", json!({ "sessionId": session, "stop": true })).await.unwrap();
     let frames = peer.until("session/leaveCompleted").await;
     assert_eq!(names(&frames), ["turn/completed cancelled", "session/leaveCompleted"]);
     assert_eq!(peer.command("turn/interrupt", json!({ "sessionId": session })).await.unwrap_err()["code"], -32024);
     peer.command("session/resume", json!({ "sessionId": session })).await.unwrap();
+    peer.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_needs_is_let_go() {
+    let dir = TempDir::new().unwrap();
+    let mut peer = Peer::open(Config { idle_ms: 1000, ..durable(&dir) }).await;
+    let session = peer.start().await;
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    assert!(peer.quiet().await.iter().all(|frame| frame["method"] != "session/closed"), "somebody is subscribed");
+    peer.call("view/unsubscribe", json!({ "sessionId": session })).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let closed = peer.until("session/closed").await;
+    assert_eq!(closed.last().unwrap()["params"]["reason"], "idle");
+    assert_eq!(peer.prompt(&session, "x").await.unwrap_err()["code"], -32024);
     peer.finish().await;
 }
 
