@@ -50,6 +50,21 @@ pub fn complete(item: &Map<String, Value>, status: &str, change: impl FnOnce(&mu
     Draft::view::<ItemCompleted>(stream(&item), json!({ "item": item }))
 }
 
+/// The end of an item that something else ends, with the members that its kind has at its end.
+pub fn cut_short(item: &Map<String, Value>, status: &str) -> Draft {
+    let kind = item.get("kind").and_then(Value::as_str).unwrap_or_default();
+    complete(item, status, |item| match kind {
+        "compaction" => {
+            item.insert("outcome".to_owned(), status.into());
+            item.insert("reason".to_owned(), "cancelled".into());
+        }
+        "workflow" => {
+            item.insert("stopAvailable".to_owned(), false.into());
+        }
+        _ => {}
+    })
+}
+
 /// Whether an item may go on after its turn ended (ITEM-8).
 pub fn outlives_turn(item: &Map<String, Value>) -> bool {
     item.get("background").is_some_and(|flag| flag == true)
@@ -65,11 +80,11 @@ fn next(item: &Map<String, Value>, change: impl FnOnce(&mut Map<String, Value>))
     item
 }
 
-/// The stream of an item's records: messages ride on their run, all else on the session (as the recordings show it).
+/// The stream of an item's records: messages and compactions ride on their run, all else on the session (as the recordings show it).
 fn stream(item: &Map<String, Value>) -> Stream {
     let kind = item.get("kind").and_then(Value::as_str).unwrap_or_default();
     match item.get("turnId").and_then(Value::as_str) {
-        Some(turn_id) if matches!(kind, "userMessage" | "agentMessage" | "reasoning") => {
+        Some(turn_id) if matches!(kind, "userMessage" | "agentMessage" | "reasoning" | "compaction") => {
             Stream::Run(turn_id.to_owned())
         }
         _ => Stream::Session,

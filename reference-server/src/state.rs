@@ -265,6 +265,13 @@ impl State {
     pub fn find_cursor(&self, cursor: &str) -> Option<Position> {
         Position::parse(&self.header.session_id, cursor)
             .filter(|position| *position <= self.last || position.sequence < self.last.sequence)
+            .or_else(|| self.find_anchor(cursor))
+    }
+
+    /// The boundary of an anchor that a compaction item showed (CUR-6, RES-6).
+    fn find_anchor(&self, anchor: &str) -> Option<Position> {
+        let sequence = self.facts.get("compactionAnchors")?.get(anchor)?.as_u64()?;
+        Some(Position { sequence, minor: 0 })
     }
 
     /// Whether the session works: a turn runs, or waits to.

@@ -56,20 +56,28 @@ impl Stop {
         Self { reason: reason.to_owned(), user_inputs: "interrupted", settled: None, retract: false }
     }
 
+    /// Whether a person wanted it, so that the goal behind the turn pauses (GOAL-6).
+    fn is_by_client(&self) -> bool {
+        self.user_inputs == "interrupted"
+    }
+
     /// The run is torn down for another reason.
     pub fn torn_down(reason: &str) -> Self {
         Self { reason: reason.to_owned(), user_inputs: "aborted", settled: None, retract: false }
     }
 }
 
+/// A turn begins that no message of the user opens, such as one that a goal drives.
+pub fn begin(submit: &Submit) -> Draft {
+    let started = json!({ "turnId": submit.turn_id, "commandId": submit.command_id });
+    Draft::view::<TurnStarted>(Stream::Run(submit.turn_id.clone()), started)
+}
+
 /// A turn begins: `turn/started`, then the user's message (TURN-5).
 pub fn launch(state: &State, mint: &mut Mint, submit: &Submit) -> Vec<Draft> {
     let stream = Stream::Run(submit.turn_id.clone());
-    let started = json!({ "turnId": submit.turn_id, "commandId": submit.command_id });
-    let mut drafts = vec![
-        Draft::view::<TurnStarted>(stream.clone(), started),
-        Draft::view::<ItemCompleted>(stream, json!({ "item": user_message(mint, submit, None) })),
-    ];
+    let mut drafts =
+        vec![begin(submit), Draft::view::<ItemCompleted>(stream, json!({ "item": user_message(mint, submit, None) }))];
     if !state.facts.contains_key("firstUserPrompt") && !submit.text.is_empty() {
         drafts.push(Draft::fact("firstUserPrompt", submit.text.as_str().into()));
     }
@@ -130,7 +138,12 @@ pub fn end(state: &State, mint: &mut Mint, end: &End) -> Vec<Draft> {
 /// The running turn is stopped: prompts are closed, items cancelled, and then it ends `cancelled` (TURN-16, APPR-18, UIN-11).
 pub fn stop(state: &State, mint: &mut Mint, stop: &Stop) -> Vec<Draft> {
     let Some(turn) = &state.turns.active else { return Vec::new() };
-    let mut drafts = close_prompts(state, mint, stop);
+    let mut drafts: Vec<_> = if stop.is_by_client() {
+        crate::commands::goal::paused_by_stop(state, mint.now_ms()).into_iter().collect()
+    } else {
+        Vec::new()
+    };
+    drafts.extend(close_prompts(state, mint, stop));
     drafts.extend(close_items(state, mint, &turn.turn_id, "cancelled"));
     if stop.retract {
         drafts.extend(retract(state, &turn.turn_id, &turn.command_id, turn.committed));
@@ -152,7 +165,7 @@ pub fn stop_all(state: &State, mint: &mut Mint, how: &Stop) -> Vec<Draft> {
         let turn_id = item.get("turnId").and_then(Value::as_str);
         turn_id.is_none() || turn_id != active || items::outlives_turn(item)
     });
-    drafts.extend(left.map(|item| items::complete(item, "cancelled", |_| {})));
+    drafts.extend(left.map(|item| items::cut_short(item, "cancelled")));
     drafts
 }
 
@@ -166,7 +179,7 @@ fn settle(state: &State, command_id: &str) -> Option<Draft> {
 fn close_items(state: &State, mint: &mut Mint, turn_id: &str, status: &str) -> Vec<Draft> {
     let _ = mint;
     let open = state.items.open_of(Some(turn_id)).filter(|item| !items::outlives_turn(item));
-    open.map(|item| items::complete(item, status, |_| {})).collect()
+    open.map(|item| items::cut_short(item, status)).collect()
 }
 
 /// Open prompts of the running turn come to their end.

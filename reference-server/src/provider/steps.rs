@@ -1,7 +1,9 @@
 //! The verbs of the script language, one file per family.
 
 mod ask;
+mod compaction;
 mod generic;
+mod goal;
 mod message;
 mod pace;
 mod tool;
@@ -16,7 +18,16 @@ use crate::session::Action;
 use crate::state::{State, Submit};
 
 /// All verbs.
-pub const VERBS: &[&[Verb]] = &[message::VERBS, tool::VERBS, ask::VERBS, pace::VERBS, turn::VERBS, generic::VERBS];
+pub const VERBS: &[&[Verb]] = &[
+    message::VERBS,
+    tool::VERBS,
+    ask::VERBS,
+    pace::VERBS,
+    turn::VERBS,
+    goal::VERBS,
+    compaction::VERBS,
+    generic::VERBS,
+];
 
 /// A verb: what a step of this name becomes.
 pub struct Verb {

@@ -154,6 +154,14 @@ impl Core {
         }
     }
 
+    /// Does something at once, or after a while in milliseconds, unless the session is gone by then.
+    pub fn after(&mut self, delay_ms: u64, work: impl FnOnce(&mut Self) + Send + 'static) {
+        match self.handle.as_ref().and_then(Weak::upgrade) {
+            Some(handle) if delay_ms > 0 => handle.later(delay_ms, work),
+            _ => work(self),
+        }
+    }
+
     /// Tells status and attention where they changed.
     pub fn tell_status(&mut self) {
         let now = (self.state.is_running(), self.state.attention());

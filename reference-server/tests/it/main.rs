@@ -6,13 +6,17 @@
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
 //! - `log`: the log under damage and loss of power.
+//! - `compaction`: `session/compact`.
+//! - `goals`: `goal/…`.
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
 //! - `table`: what of the protocol is not built yet.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
+mod compaction;
 mod connection;
+mod goals;
 mod log;
 mod pages;
 mod peer;
