@@ -4,6 +4,7 @@ mod ask;
 mod compaction;
 mod generic;
 mod goal;
+mod login;
 mod message;
 mod pace;
 mod tool;
@@ -26,6 +27,7 @@ pub const VERBS: &[&[Verb]] = &[
     turn::VERBS,
     goal::VERBS,
     compaction::VERBS,
+    login::VERBS,
     generic::VERBS,
 ];
 

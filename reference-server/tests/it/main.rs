@@ -10,12 +10,14 @@
 //! - `goals`: `goal/…`.
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
+//! - `experimental`: the families of the host behind the opt-in.
 //! - `table`: what of the protocol is not built yet.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 mod compaction;
 mod connection;
+mod experimental;
 mod goals;
 mod log;
 mod pages;

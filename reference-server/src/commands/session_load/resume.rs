@@ -22,7 +22,7 @@ impl HostMethod for SessionResume {
         let rejected = |refusal: Refusal| {
             if refusal.is_rejection() { refusal.with("commandId", params.command_id.as_str()) } else { refusal }
         };
-        permission_profile::check(params.permission_profile.as_deref()).map_err(rejected)?;
+        permission_profile::check(params.permission_profile.as_deref(), host.is_durable()).map_err(rejected)?;
         let recovery_mode = params.recovery_mode.as_ref().map(|mode| mode.as_str().to_owned());
         let warm = host.find_loaded(&params.session_id);
         match (&warm, &params.cursor) {

@@ -140,7 +140,7 @@ fn check_preconditions(params: &SessionStartParams, header: &Header, call: &Host
             "the approval mode is above what the host was started with",
         ));
     }
-    permission_profile::check(params.permission_profile.as_deref())?;
+    permission_profile::check(params.permission_profile.as_deref(), host.is_durable())?;
     let taken = host.find_loaded(&header.session_id).is_some()
         || (params.session_id.is_some()
             && !matches!(host.store.find(&header.session_id), Err(refusal) if refusal == Refusal::session_not_found(&header.session_id)));
