@@ -4,7 +4,7 @@ use msp_types::msp::notifications::{ApprovalRequested, ApprovalResolved, Approva
 use serde_json::{Map, Value, json};
 
 use crate::decision::{Draft, Stream};
-use crate::mint::Mint;
+use crate::mint::{Mint, derived_uuid};
 use crate::state::{Prompt, State};
 use crate::time::rfc3339;
 
@@ -86,7 +86,7 @@ pub fn deny_by_policy(ask: &Ask, approval_id: &str, mint: &mut Mint) -> Draft {
 
 /// The approval under which what a dead host had asked is asked again: an id that each load makes the same (APPR-19).
 pub fn ask_again(prompt: &Prompt) -> Draft {
-    let approval_id = successor(&prompt.id);
+    let approval_id = derived_uuid(&prompt.id, &prompt.id);
     let mut params = prompt.params.clone();
     let fresh = |value: &mut Value| *value = approval_id.as_str().into();
     fresh(&mut params["approvalId"]);
@@ -247,14 +247,4 @@ fn evidence(subject: &Value) -> Vec<Value> {
     let members = ["argv", "position", "requirementId", "resolution", "totalStages"];
     let stages = subject["stages"].as_array().into_iter().flatten();
     stages.map(|stage| members.iter().map(|member| ((*member).to_owned(), stage[*member].clone())).collect()).collect()
-}
-
-/// A UUID that follows from another one, and keeps its time.
-fn successor(id: &str) -> String {
-    let digest = msp_schema::digest::of_bytes(id.as_bytes());
-    let hex: String = digest.chars().rev().filter(char::is_ascii_hexdigit).take(15).collect();
-    match (id.get(..14), hex.get(..3), hex.get(3..6), hex.get(3..15)) {
-        (Some(time), Some(a), Some(b), Some(c)) => format!("{time}7{a}-8{b}-{c}"),
-        _ => id.to_owned(),
-    }
 }

@@ -8,11 +8,12 @@ mod prompts;
 mod turns;
 mod values;
 
+use msp_types::msp::{RecordPosition, SourceRange, StreamRef};
 use serde_json::{Map, Value};
 
 use crate::cursor::Position;
 use crate::record::{Body, Record};
-use crate::state::{Output, State};
+use crate::state::{Damage, Output, State};
 
 /// An event of the view, as subscribers get it.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +92,22 @@ pub fn apply(state: &mut State, record: &Record) -> Option<ViewEvent> {
 pub fn view_event(session_id: &str, record: &Record) -> Option<ViewEvent> {
     let Body::View { method, params } = &record.body else { return None };
     Some(dress(session_id, record, method, params))
+}
+
+/// The event that shows a damage. No record carries it, so it is in pages only (ITEM-67).
+pub fn damage_event(session_id: &str, damage: &Damage) -> ViewEvent {
+    let item = damage.item(session_id);
+    let place = RecordPosition::new(
+        item.get("itemId").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        i64::try_from(damage.after + 1).unwrap_or(i64::MAX),
+    );
+    let range = SourceRange::new(place.clone(), place, StreamRef::new(session_id.to_owned(), "session".to_owned()));
+    let mut params = Map::new();
+    params.insert("sessionId".to_owned(), session_id.into());
+    params.insert("viewCursor".to_owned(), damage.position().cursor(session_id).into());
+    params.insert("sourceRange".to_owned(), serde_json::to_value(range).unwrap_or_default());
+    params.insert("item".to_owned(), Value::Object(item));
+    ViewEvent { position: damage.position(), method: "item/completed".to_owned(), params, durable: true }
 }
 
 /// Applies an event that no record stands behind.

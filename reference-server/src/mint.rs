@@ -106,6 +106,16 @@ pub fn is_uuid(text: &str, seven: bool) -> bool {
             || (text.as_bytes()[14] == b'7' && matches!(text.as_bytes()[19], b'8' | b'9' | b'a' | b'b' | b'A' | b'B')))
 }
 
+/// A UUID of version 7 that follows from a text, with the time of another one: the same at every load.
+pub fn derived_uuid(text: &str, time_of: &str) -> String {
+    let digest = msp_schema::digest::of_bytes(text.as_bytes());
+    let hex: String = digest.chars().rev().filter(char::is_ascii_hexdigit).take(18).collect();
+    match (time_of.get(..14), hex.get(..3), hex.get(3..6), hex.get(6..18)) {
+        (Some(time), Some(a), Some(b), Some(c)) => format!("{time}7{a}-8{b}-{c}"),
+        _ => time_of.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

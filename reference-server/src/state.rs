@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::cursor::Position;
+use crate::mint::derived_uuid;
 use crate::record::Intake;
 use crate::time::rfc3339;
 
@@ -201,6 +202,32 @@ pub struct Damage {
     pub after_at: Option<i64>,
     /// Last finished turn before it.
     pub last_good_turn: Option<String>,
+}
+
+impl Damage {
+    /// Its place in the view: behind everything of the last record before it.
+    pub fn position(&self) -> Position {
+        Position { sequence: self.after, minor: u32::MAX }
+    }
+
+    /// The item that shows it (ITEM-67).
+    pub fn item(&self, session_id: &str) -> Map<String, Value> {
+        let mut range = json!({
+            "unreadableLines": self.unreadable, "missingRecords": self.missing,
+            "readableAfterAt": rfc3339(self.after_at.unwrap_or(0)),
+        });
+        if let Some(at) = self.before_at {
+            range["readableBeforeAt"] = rfc3339(at).into();
+        }
+        if let Some(turn_id) = &self.last_good_turn {
+            range["lastGoodTurnId"] = turn_id.as_str().into();
+        }
+        let item_id = derived_uuid(&format!("{session_id}/{}", self.after + 1), session_id);
+        let members = json!({ "damagedRange": range, "fallbackText": "a part of the log cannot be read" });
+        let mut item = crate::items::new(&item_id, "damagedRange", None, members);
+        item.insert("status".to_owned(), "completed".into());
+        item
+    }
 }
 
 impl Items {

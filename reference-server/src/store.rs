@@ -166,6 +166,9 @@ fn note_damage(state: &mut State, damage: &mut Option<Damage>, sequence: u64, at
     }
     if let Some(mut damage) = damage.take() {
         damage.after_at = Some(at);
+        let item = damage.item(&state.header.session_id);
+        let item_id = item.get("itemId").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+        state.items.put(&item_id, item);
         state.damages.push(damage);
     }
 }

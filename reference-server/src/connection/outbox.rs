@@ -68,7 +68,7 @@ impl Outbox {
                 if let Some(frame) = queue.frames.pop_front() {
                     queue.bytes -= frame.len();
                     drop(queue);
-                    self.writable.notify_one();
+                    self.writable.notify_waiters();
                     return Some(frame);
                 }
                 if queue.closed || queue.broken {
@@ -81,15 +81,36 @@ impl Outbox {
 
     /// Returns once there is room for answers to further requests.
     pub async fn room(&self) {
+        self.until(|outbox, queue| queue.frames.len() < 2 * outbox.most_frames && queue.bytes < 2 * outbox.most_bytes)
+            .await;
+    }
+
+    /// Returns once so much was written that droppable frames find room for a while.
+    pub async fn half_empty(&self) {
+        self.until(|outbox, queue| {
+            queue.frames.len() <= outbox.most_frames / 2 && queue.bytes <= outbox.most_bytes / 2
+        })
+        .await;
+    }
+
+    /// Whether a droppable frame finds room now.
+    pub fn has_room(&self) -> bool {
+        let queue = self.queue();
+        queue.broken || (queue.frames.len() < self.most_frames && queue.bytes < self.most_bytes)
+    }
+
+    async fn until(&self, holds: impl Fn(&Self, &Queue) -> bool) {
         loop {
+            let written = self.writable.notified();
+            tokio::pin!(written);
+            written.as_mut().enable(); // what is written from here on is not missed
             {
                 let queue = self.queue();
-                let full = queue.frames.len() >= 2 * self.most_frames || queue.bytes >= 2 * self.most_bytes;
-                if !full || queue.broken {
+                if queue.broken || queue.closed || holds(self, &queue) {
                     return;
                 }
             }
-            self.writable.notified().await;
+            written.await;
         }
     }
 
@@ -97,6 +118,7 @@ impl Outbox {
     pub fn close(&self) {
         self.queue().closed = true;
         self.readable.notify_one();
+        self.writable.notify_waiters();
     }
 
     /// The peer reads no more: what is queued is dropped, and what comes too.
@@ -106,7 +128,7 @@ impl Outbox {
         queue.frames.clear();
         queue.bytes = 0;
         drop(queue);
-        self.writable.notify_one();
+        self.writable.notify_waiters();
         self.readable.notify_one();
     }
 

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use super::Core;
 use crate::connection::{Connection, Delivery};
 use crate::cursor::Position;
-use crate::fold::{self, ViewEvent};
-use crate::log::Line;
+use crate::fold::ViewEvent;
+use crate::view::page::{self, Asked};
+
+/// Events that a subscriber who is behind gets at once.
+const PAGE: usize = 256;
 
 /// A connection that is subscribed to a session.
 #[derive(Debug)]
@@ -18,11 +21,15 @@ pub struct Subscriber {
     delivered: String,
     /// Whether events after that one were dropped.
     hole: bool,
+    /// Where it is with older events: until it has them all, newer ones wait in the log.
+    behind: Option<Position>,
+    /// Whether events that are in no log came by meanwhile.
+    missed: bool,
 }
 
 impl Subscriber {
     pub(super) fn new(connection: Arc<Connection>, after: String) -> Self {
-        Self { connection, delivered: after, hole: false }
+        Self { connection, delivered: after, hole: false, behind: None, missed: false }
     }
 
     /// Whether it is this connection.
@@ -59,7 +66,11 @@ impl Core {
         for event in events {
             let now_ms = self.host.mint.lock().now_ms();
             for subscriber in &mut self.subscribers {
-                subscriber.deliver(&session_id, event, now_ms);
+                if subscriber.behind.is_some() {
+                    subscriber.missed |= !event.durable;
+                } else {
+                    subscriber.deliver(&session_id, event, now_ms);
+                }
             }
             let id = |member: &str| event.params.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
             let staged =
@@ -99,25 +110,56 @@ impl Core {
         }
     }
 
-    /// Delivers the durable events after a place to one connection that is attached there (RES-6, SUB-2).
+    /// Delivers the durable events after a place to one connection that is attached there, as fast as it reads (RES-6, SUB-2).
     pub fn replay(&mut self, connection: &Arc<Connection>, after: Position) {
-        let session_id = self.state.header.session_id.clone();
-        let mut events = Vec::new();
-        let scanned = self.log.offset_of(after.sequence + 1).and_then(|offset| {
-            self.log.scan(offset, |line| {
-                if let Line::Record(record, _) = line {
-                    events.extend(fold::view_event(&session_id, &record));
+        if let Some(subscriber) = self.subscribers.iter_mut().find(|subscriber| subscriber.is(connection)) {
+            subscriber.behind = Some(after);
+        }
+        if self.catch_up(connection) {
+            return;
+        }
+        let (session, connection) = (self.handle.clone().unwrap_or_default(), Arc::clone(connection));
+        tokio::spawn(async move {
+            loop {
+                connection.outbox.half_empty().await;
+                let Some(session) = session.upgrade() else { return };
+                if session.core().catch_up(&connection) {
+                    return;
                 }
-                true
-            })
+            }
         });
-        if let Err(error) = scanned {
-            self.host.complain(&format!("log of session {session_id} could not be read: {error}"));
-        }
-        let Some(subscriber) = self.subscribers.iter_mut().find(|subscriber| subscriber.is(connection)) else { return };
+    }
+
+    /// Delivers a page of what a subscriber is behind; `true` when there is nothing left to do.
+    fn catch_up(&mut self, connection: &Arc<Connection>) -> bool {
+        let Self { state, log, host, subscribers, .. } = self;
+        let Some(subscriber) = subscribers.iter_mut().find(|subscriber| subscriber.is(connection)) else { return true };
+        let Some(from) = subscriber.behind else { return true };
+        let asked = Asked {
+            from: Some(from),
+            backward: false,
+            limit: PAGE.min(host.config.outbox_frames.max(1)),
+            frame_limit: host.config.frame_limit,
+        };
+        let events = page::forward(state, log, asked).unwrap_or_else(|refusal| {
+            host.complain(&format!("events of session {} could not be replayed: {refusal:?}", state.header.session_id));
+            subscriber.missed = true;
+            Vec::new()
+        });
+        let mut last = None;
         for event in &events {
-            let now_ms = self.host.mint.lock().now_ms();
-            subscriber.deliver(&session_id, event, now_ms);
+            if !connection.outbox.has_room() {
+                break;
+            }
+            subscriber.deliver(&state.header.session_id, event, host.mint.lock().now_ms());
+            last = Some(event.position);
         }
+        subscriber.behind = last.or(subscriber.behind);
+        let done = events.is_empty() || last.is_some_and(|last| last.sequence >= state.newest_event);
+        if done {
+            subscriber.behind = None;
+            subscriber.hole |= std::mem::take(&mut subscriber.missed);
+        }
+        done
     }
 }

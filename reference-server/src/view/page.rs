@@ -7,7 +7,7 @@ use crate::cursor::Position;
 use crate::fold::{self, ViewEvent};
 use crate::log::{Line, Log};
 use crate::refusal::Refusal;
-use crate::state::State;
+use crate::state::{Damage, State};
 
 /// Bytes of events after which a page is served as it is, with a cursor for the rest (PAGE-2).
 const ENOUGH_BYTES: usize = 384 * 1024;
@@ -44,21 +44,38 @@ pub fn read(state: &State, log: &Log, asked: Asked) -> Result<Page, Refusal> {
     let events = if asked.backward { backward(state, log, asked)? } else { forward(state, log, asked)? };
     let edge = if asked.backward { events.first() } else { events.last() };
     let more = edge.is_some_and(|event| {
-        let sequence = event.position.sequence;
-        if asked.backward { sequence > state.oldest_event } else { sequence < state.newest_event }
+        let place = event.position;
+        let damages = || state.damages.iter().map(Damage::position);
+        if asked.backward {
+            place.sequence > state.oldest_event || damages().any(|damage| damage < place)
+        } else {
+            place.sequence < state.newest_event || damages().any(|damage| damage > place)
+        }
     });
     let next_cursor = edge.filter(|_| more).map(|event| state.cursor(event.position));
     let events = events.into_iter().map(|event| json!({ "method": event.method, "params": event.params })).collect();
     Ok(Page { events, next_cursor })
 }
 
-fn forward(state: &State, log: &Log, asked: Asked) -> Result<Vec<ViewEvent>, Refusal> {
+/// Durable events after a place, as many as a page has.
+///
+/// # Errors
+/// As [`read`].
+pub fn forward(state: &State, log: &Log, asked: Asked) -> Result<Vec<ViewEvent>, Refusal> {
     let first = asked.from.map_or(1, |from| from.sequence + 1);
     let mut budget = Budget::new(state, asked);
+    let from = asked.from.unwrap_or_default();
+    let mut damages = state.damages.iter().filter(|damage| damage.position() > from).peekable();
     let offset = log.offset_of(first).map_err(|error| failed(&error))?;
+    let session_id = &state.header.session_id;
     log.scan(offset, |line| {
         let Line::Record(record, _) = line else { return true };
-        fold::view_event(&state.header.session_id, &record).is_none_or(|event| budget.take(event))
+        while let Some(damage) = damages.next_if(|damage| damage.after < record.sequence) {
+            if !budget.take(fold::damage_event(session_id, damage)) {
+                return false;
+            }
+        }
+        fold::view_event(session_id, &record).is_none_or(|event| budget.take(event))
     })
     .map_err(|error| failed(&error))?;
     budget.done()
@@ -84,6 +101,11 @@ fn backward(state: &State, log: &Log, asked: Asked) -> Result<Vec<ViewEvent>, Re
             record.sequence < end
         })
         .map_err(|error| failed(&error))?;
+        // A damage belongs to the window of the last record before it; one at the very beginning to the last window.
+        let here = state.damages.iter().filter(|damage| (damage.after >= start || start == 1) && damage.after <= end);
+        let before = |damage: &&Damage| asked.from.is_none_or(|from| damage.position() < from);
+        events.extend(here.filter(before).map(|damage| fold::damage_event(&state.header.session_id, damage)));
+        events.sort_by_key(|event| event.position);
         if !events.into_iter().rev().all(|event| budget.take(event)) {
             break;
         }

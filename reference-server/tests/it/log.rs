@@ -46,3 +46,74 @@ fn before_path(layer: &Memory) -> std::path::PathBuf {
     }
     path
 }
+
+#[tokio::test(start_paused = true)]
+async fn damage_is_shown_where_it_is_and_nothing_is_mended() {
+    let layer = Arc::new(Memory::default());
+    let host = |layer: &Arc<Memory>| {
+        let layer: Arc<dyn Layer> = Arc::clone(layer) as _;
+        Host::with(Config::durable("root".into()), layer, Box::new(Honest))
+    };
+    let mut peer = Peer::over(host(&layer), 1 << 20).shake(json!({})).await;
+    let session = peer.start().await;
+    let mut turns = Vec::new();
+    for text in ["one", "two", "three"] {
+        turns.push(peer.prompt(&session, text).await.unwrap()["turnId"].clone());
+        peer.until("turn/completed").await;
+    }
+    let whole = peer.pages(&session).await;
+    peer.finish().await;
+    let path = before_path(&layer);
+    let length = layer.length(&path).unwrap().unwrap();
+    let text = String::from_utf8(layer.read(&path, 0, usize::try_from(length).unwrap()).unwrap()).unwrap();
+    // The user message of the second turn becomes unreadable, its reply is gone.
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let at = lines.iter().position(|line| line.contains("\"two\"") && line.contains("userMessage")).unwrap();
+    lines[at] = "{\"v\":1,\"seq\":".to_owned() + &"x".repeat(20);
+    lines.remove(at + 1);
+    layer.replace(&path, (lines.join("\n") + "\n").as_bytes()).unwrap();
+
+    let mut other = Peer::over(host(&layer), 1 << 20).shake(json!({})).await.number(1);
+    let resumed = other.command("session/resume", json!({ "sessionId": session, "history": "inline" })).await.unwrap();
+    let pages = other.pages(&session).await;
+    let shown = pages.iter().position(|event| event["params"]["item"]["kind"] == "damagedRange").unwrap();
+    let item = &pages[shown]["params"]["item"];
+    assert_eq!(
+        (&item["damagedRange"]["unreadableLines"], &item["damagedRange"]["missingRecords"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(item["damagedRange"]["lastGoodTurnId"], turns[0]);
+    assert!(resumed["history"]["items"].as_array().unwrap().contains(item));
+    let mut rest = pages.clone();
+    rest.remove(shown);
+    assert!(rest.iter().all(|event| whole.contains(event)) && rest.len() == whole.len() - 2);
+    for limit in [1, 3] {
+        let (mut backward, mut params) =
+            (Vec::new(), json!({ "sessionId": session, "limit": limit, "direction": "backward" }));
+        loop {
+            let page = other.call("view/page", params.clone()).await.unwrap();
+            backward = page["events"].as_array().unwrap().iter().cloned().chain(backward).collect();
+            if page["nextCursor"].is_null() {
+                break;
+            }
+            params["cursor"] = page["nextCursor"].clone();
+        }
+        assert_eq!(backward, pages, "limit {limit}");
+        let mut forward = Vec::new();
+        let mut params = json!({ "sessionId": session, "limit": limit });
+        loop {
+            let page = other.call("view/page", params.clone()).await.unwrap();
+            forward.extend(page["events"].as_array().unwrap().iter().cloned());
+            if page["nextCursor"].is_null() {
+                break;
+            }
+            params["cursor"] = page["nextCursor"].clone();
+        }
+        assert_eq!(forward, pages, "limit {limit}");
+    }
+    assert!(frames_of(&other.finish().await).is_empty());
+}
+
+fn frames_of(frames: &[serde_json::Value]) -> Vec<&serde_json::Value> {
+    frames.iter().filter(|frame| frame["params"]["item"]["kind"] == "damagedRange").collect()
+}

@@ -5,6 +5,7 @@
 //! - `sessions`: start, list, read, resume, fork, leave, the ledger.
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
+//! - `crash`: loss of power at every step.
 //! - `log`: the log under damage and loss of power.
 //! - `compaction`: `session/compact`.
 //! - `goals`: `goal/…`.
@@ -17,6 +18,7 @@
 
 mod compaction;
 mod connection;
+mod crash;
 mod experimental;
 mod goals;
 mod log;

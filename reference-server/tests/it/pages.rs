@@ -127,3 +127,25 @@ async fn a_slow_reader_gets_gaps_that_pages_fill() {
     }
     peer.finish().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_long_suffix_comes_whole_and_in_order_whatever_the_room() {
+    let config = Config { outbox_frames: 8, ..Config::in_memory() };
+    let mut peer = Peer::over(Host::new(config), 2048).shake(json!({})).await;
+    let session = peer.start().await;
+    let empty = peer.call("view/subscribe", json!({ "sessionId": session })).await.unwrap()["viewCursor"].clone();
+    peer.prompt(&session, &format!("@script\n{}", "tool {\"output\":\"o\"}\n".repeat(300))).await.unwrap();
+    peer.until("turn/completed").await;
+    peer.quiet().await;
+    let pages = peer.pages(&session).await;
+    assert!(pages.len() > 600);
+    let after = json!({ "sessionId": session, "after": empty });
+    peer.call("view/subscribe", after).await.unwrap();
+    let frames = peer.quiet().await;
+    let replayed: Vec<Value> =
+        frames.iter().map(|frame| json!({ "method": frame["method"], "params": frame["params"] })).collect();
+    assert!(replayed == pages, "{} events of {}", replayed.len(), pages.len());
+    peer.prompt(&session, "live again").await.unwrap();
+    assert!(names(&peer.until("turn/completed").await).contains(&"item/delta".to_owned()));
+    peer.finish().await;
+}

@@ -1,11 +1,11 @@
 //! A client over a duplex in memory. What it saw is judged when it is done.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use msp_judge::transcript::{Entry, Frame, Side, What};
-use msp_judge::{Judge, Library, Profile, Surface};
+use msp_judge::{Judge, Library, Profile, Schema, Surface};
 use msp_reference_server::{Config, Host, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -222,8 +222,7 @@ impl Peer {
 
     #[track_caller]
     fn judge(&self) {
-        let schema = Library::new(self.surface).unwrap().newest().unwrap();
-        let mut judge = Judge::new(schema, Profile::default());
+        let mut judge = Judge::new(schema(self.surface), Profile::default());
         for (at, (side, text)) in self.transcript.iter().enumerate() {
             let frame = Frame { side: Some(*side), bytes: text.as_bytes() };
             judge.observe(&Entry { line: at as u64 + 1, conn: "", what: What::Frame(frame) });
@@ -238,6 +237,13 @@ impl Peer {
         let told: Vec<_> = findings.iter().map(|finding| format!("{}: {}", finding.line, finding.line())).collect();
         assert!(findings.is_empty(), "{}", told.join("\n"));
     }
+}
+
+/// The schema of a surface, compiled once for all tests.
+fn schema(surface: Surface) -> Arc<Schema> {
+    static SCHEMAS: [OnceLock<Arc<Schema>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let at = usize::from(surface == Surface::Experimental);
+    Arc::clone(SCHEMAS[at].get_or_init(|| Library::new(surface).unwrap().newest().unwrap()))
 }
 
 /// Method, and what of the frame tells it from others of the method.
