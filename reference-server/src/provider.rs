@@ -23,6 +23,7 @@ use serde_json::Value;
 
 pub use self::script::{Script, ScriptError, Step};
 pub use self::steps::{Args, Stage, VERBS, Verb};
+use crate::commands::session_shell;
 use crate::mint::Mint;
 use crate::session::Action;
 use crate::state::{State, Submit};
@@ -39,11 +40,14 @@ pub fn plan(script: &Script, state: &State, submit: &Submit, mint: &mut Mint) ->
         Some(Err(error)) => return vec![config_error(&error.to_string())],
         None => match script.turns.get(state.turns.ended.len()) {
             Some(steps) => steps.clone(),
-            None => vec![echo(&submit.text)],
+            None => vec![echo(submit.user_shell.as_deref().unwrap_or(&submit.text))],
         },
     };
     let mut names = BTreeMap::new();
-    let mut actions = Vec::new();
+    let mut actions = match &submit.user_shell {
+        Some(command) => session_shell::in_turn(mint, &submit.command_id, command),
+        None => Vec::new(),
+    };
     let mut place = Stage { state, mint, submit, names: &mut names };
     for step in &steps {
         let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);

@@ -1,7 +1,7 @@
 //! Account: `account/read`, `loginStart`, `loginCancel`, `logout`, and `usage/refresh`, which rests on it (experimental).
 //!
 //! Simulated: no provider stands behind it. A key counts as good as soon as it is given and is not kept; a device code is confirmed
-//! [by itself](GRANT_AFTER_MS), or as the verb `account` says. `usage/refresh` reads nothing anew: it answers without usage.
+//! [by itself](GRANT_AFTER_MS), or as the verb `account` says. `usage/refresh` gives the [figures](super::usage) observed before, if any.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -76,7 +76,11 @@ impl HostMethod for UsageRefresh {
             shelf["refreshed"] = now.into();
             Ok(())
         })?;
-        Ok(Reply::Result(from_value(json!({ "tierName": "simulated", "subscriptionActive": true }))?))
+        let mut result = json!({ "tierName": "simulated", "subscriptionActive": true });
+        if let Some(usage) = super::usage::refreshed(call.host, now)? {
+            result["usage"] = usage;
+        }
+        Ok(Reply::Result(from_value(result)?))
     }
 }
 

@@ -8,6 +8,7 @@ use msp_types::msp::methods::{TurnCancel, TurnInterrupt, TurnStart, TurnSteer, T
 
 use super::{Method, command};
 
+pub(crate) use self::input::is_base64;
 pub use self::input::read_input;
 
 /// What this family has.

@@ -7,6 +7,9 @@ mod goal;
 mod login;
 mod message;
 mod pace;
+mod recap;
+mod route;
+mod subscription;
 mod tool;
 mod turn;
 
@@ -24,6 +27,9 @@ pub const VERBS: &[&[Verb]] = &[
     tool::VERBS,
     ask::VERBS,
     pace::VERBS,
+    recap::VERBS,
+    route::VERBS,
+    subscription::VERBS,
     turn::VERBS,
     goal::VERBS,
     compaction::VERBS,

@@ -33,6 +33,8 @@ pub struct Core {
     pub run: Option<Run>,
     /// The task that owns this.
     pub handle: Option<Weak<Loaded>>,
+    /// The recap in flight.
+    pub recap: Option<crate::commands::recap::Recap>,
     pub(super) subscribers: Vec<Subscriber>,
     /// Status and attention as last told (SESS-9).
     shown: (bool, Vec<&'static str>),
@@ -80,6 +82,7 @@ impl Core {
             presence,
             run,
             handle,
+            recap: None,
             subscribers: Vec::new(),
             shown,
             leaving: None,
@@ -205,8 +208,10 @@ impl Core {
     /// Ends what runs, writes the end down, lets the lease go and tells everyone (SESS-11, SESS-14).
     pub fn close(&mut self, closing: Closing) {
         self.run = None;
+        crate::commands::recap::abort(self);
         let stop = turns::Stop::torn_down("the session was closed");
-        let drafts = turns::stop_all(&self.state, &mut self.host.mint.lock(), &stop);
+        let mut drafts = turns::stop_all(&self.state, &mut self.host.mint.lock(), &stop);
+        drafts.extend(crate::commands::session_shell::stop(&self.host, &self.state));
         self.emit(drafts);
         let left = match &closing {
             Closing::Leave(command_id, _) => leave::end(&self.state, command_id, None),
@@ -255,6 +260,7 @@ impl Core {
 
     /// Whether nobody needs the session: no subscriber, nothing running, nothing asked (SESS-12).
     pub(super) fn is_idle(&self) -> bool {
-        self.subscribers.is_empty() && !self.state.is_running() && self.state.attention().is_empty()
+        let works = self.state.is_running() || self.state.items.open_of(None).next().is_some();
+        self.subscribers.is_empty() && !works && self.state.attention().is_empty()
     }
 }

@@ -40,6 +40,8 @@ pub enum Action {
     UntilSteered(u64),
     /// Waits until an approval is resolved or a question settled, then goes on with what is made of its last event.
     UntilSettled(Prompted, String, Box<Then>),
+    /// Waits until an item is over.
+    UntilItemEnds(String),
     /// Does whatever else, such as to start a process; may add actions in front.
     Do(Box<Work>),
     /// Fails the launch of a queued turn (TURN-14); nothing happens to one that was started at once.
@@ -143,6 +145,12 @@ impl Core {
                     return Step::Wait;
                 };
                 put_in_front(run, then(closed));
+            }
+            Action::UntilItemEnds(id) => {
+                if self.state.items.find(&id).is_some_and(|item| item["status"] == "inProgress") {
+                    run.actions.push_front(Action::UntilItemEnds(id));
+                    return Step::Wait;
+                }
             }
             Action::Do(work) => {
                 let first = work(self);

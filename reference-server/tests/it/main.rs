@@ -3,6 +3,9 @@
 //! - `peer`: the client that the tests are written with.
 //! - `connection`: framing, envelope, handshake, gates, errors.
 //! - `sessions`: start, list, read, resume, fork, leave, the ledger.
+//! - `recap`: recaps, uploads.
+//! - `settings`: settings, usage.
+//! - `shell`: commands of the user as processes.
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
 //! - `crash`: loss of power at every step.
@@ -12,6 +15,7 @@
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
 //! - `experimental`: the families of the host behind the opt-in.
+//! - `models`: the catalogue, and the choice from it.
 //! - `table`: what of the protocol is not built yet.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
@@ -22,10 +26,14 @@ mod crash;
 mod experimental;
 mod goals;
 mod log;
+mod models;
 mod pages;
 mod peer;
 mod process;
 mod prompts;
+mod recap;
 mod sessions;
+mod settings;
+mod shell;
 mod table;
 mod turns;

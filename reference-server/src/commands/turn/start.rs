@@ -3,13 +3,15 @@
 use msp_types::msp::methods::{TurnStart, TurnSteer};
 use msp_types::msp::notifications::ItemCompleted;
 use msp_types::msp::{
-    CommandStatus, IfBusy, TurnStartDisposition, TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+    CommandStatus, IfBusy, TurnInputPart, TurnInputPartType, TurnStartDisposition, TurnStartParams, TurnStartResult,
+    TurnSteerParams, TurnSteerResult,
 };
 use serde_json::json;
 
 use super::read_input;
 use crate::commands::Command;
 use crate::commands::session_load::check_roots;
+use crate::commands::session_shell;
 use crate::decision::{Context, Decision, Draft, Effect, Stream};
 use crate::mint::is_uuid;
 use crate::record::Body;
@@ -33,7 +35,11 @@ impl Command for TurnStart {
             (Some(running), IfBusy::Steer) => {
                 let message = turns::user_message(ctx.mint, &submit, Some(&running));
                 let item = Draft::view::<ItemCompleted>(Stream::Run(running.clone()), json!({ "item": message }));
-                Ok(answer(TurnStartDisposition::Steered, running).draft(item).effect(Effect::Steered))
+                let shell = submit.user_shell.as_ref();
+                let shell = shell.map(|text| session_shell::steered(ctx.mint, &submit.command_id, text));
+                let mut decision = answer(TurnStartDisposition::Steered, running).draft(item).effect(Effect::Steered);
+                decision.effects.extend(shell);
+                Ok(decision)
             }
             (Some(_), IfBusy::Replace) => {
                 let mut drafts = turns::stop(ctx.state, ctx.mint, &Stop::by_client("replaced by another submit"));
@@ -59,10 +65,12 @@ impl Command for TurnStart {
 
 /// What is submitted; its turn has the id of the command (TURN-6).
 fn submit(params: &TurnStartParams, ctx: &Context<'_>) -> Result<Submit, Refusal> {
-    if params.user_shell.is_some() {
-        return Err(Refusal::invalid_params("`userShell` of `turn/start` is not built into this host yet"));
+    let is_image_or_video =
+        |part: &TurnInputPart| !matches!(part.type_, TurnInputPartType::Text | TurnInputPartType::Skill);
+    if params.user_shell.is_some() && !params.input.iter().all(is_image_or_video) {
+        return Err(Refusal::invalid_params("`userShell` excludes `text` and `skill` parts"));
     }
-    if params.input.is_empty() {
+    if params.user_shell.is_none() && params.input.is_empty() {
         return Err(Refusal::invalid_params("`input` is empty"));
     }
     if ctx.state.turns.knows(&params.command_id) {
@@ -76,6 +84,10 @@ fn submit(params: &TurnStartParams, ctx: &Context<'_>) -> Result<Submit, Refusal
         ..Submit::default()
     };
     read_input(ctx.host, &params.input, true, &mut submit)?;
+    if let Some(shell) = &params.user_shell {
+        submit.user_shell = Some(shell.command_text.clone());
+        submit.display_text.get_or_insert_with(|| format!("!{}", shell.command_text));
+    }
     Ok(submit)
 }
 
