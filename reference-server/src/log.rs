@@ -2,11 +2,13 @@
 //!
 //! - `session.jsonl`: the truth. One [`Record`] a line, only ever appended to, synced before anything of it is told to anyone.
 //! - `session.lock`: locked while a host has the session loaded; the operating system frees it when the process dies.
+//! - `session.checkpoint`: derived; the state after a record, so that a load need not fold what is before it.
 //! - `session.index`: derived; where each record begins, eight bytes a record, so that a page need not read what it does not show.
 //!
 //! At open a last line without line feed is cut (it was never told to anyone). Any other unreadable line is *damage*: it stays
 //! where it is, is reported to whoever reads, and never repaired.
 
+pub mod checkpoint;
 pub mod layer;
 
 use std::io;
@@ -188,6 +190,21 @@ impl Log {
         self.index.written += u64::try_from(self.index.tail.len()).unwrap_or(0);
         self.index.tail.clear();
         Ok(())
+    }
+
+    /// Bytes of whole lines.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// A number that changes whenever somebody changes the file; `None` where the disk has none.
+    pub fn stamp(&self) -> Option<u64> {
+        self.layer.stamp(&self.path()).ok().flatten()
+    }
+
+    /// Whether this host may write it.
+    pub fn is_writable(&self) -> bool {
+        self.lease.is_some()
     }
 
     /// Writes derived data down and lets the lease go: from here on the log is for reading.

@@ -255,6 +255,11 @@ impl Items {
         }
     }
 
+    fn remove(&mut self, item_id: &str) {
+        self.held.remove(item_id);
+        self.order.retain(|held| held != item_id);
+    }
+
     pub(crate) fn find_mut(&mut self, item_id: &str) -> Option<&mut Map<String, Value>> {
         self.held.get_mut(item_id)
     }
@@ -278,6 +283,15 @@ impl Prompts {
 }
 
 impl State {
+    /// Takes back what no record stands behind: streaming items, and places behind the last record.
+    pub(crate) fn forget_ephemeral(&mut self) {
+        for item_id in std::mem::take(&mut self.items.ephemeral) {
+            self.items.remove(&item_id);
+        }
+        self.last.minor = 0;
+        self.head = Position { sequence: self.newest_event, minor: 0 };
+    }
+
     /// The cursor of a place.
     pub fn cursor(&self, position: Position) -> String {
         position.cursor(&self.header.session_id)

@@ -10,7 +10,7 @@ use msp_types::msp::errors;
 
 use crate::fold;
 use crate::log::layer::Layer;
-use crate::log::{Line, Log};
+use crate::log::{Line, Log, checkpoint};
 use crate::mint::is_uuid;
 
 use crate::refusal::Refusal;
@@ -133,13 +133,15 @@ impl Store {
 
 /// Folds a whole log.
 fn read_state(mut log: Log, session_id: &str) -> Result<Stored, Refusal> {
-    let mut state = State::default();
+    let (mut state, from) = checkpoint::read(&log);
     let mut damage: Option<Damage> = None;
-    let mut starts = Vec::new();
-    let scanned = log.scan(0, |line| {
+    let (mut starts, indexed) = (Vec::new(), log.indexed());
+    let scanned = log.scan(from, |line| {
         match line {
             Line::Record(record, offset) => {
-                starts.push((record.sequence, offset));
+                if record.sequence > indexed {
+                    starts.push((record.sequence, offset));
+                }
                 note_damage(&mut state, &mut damage, record.sequence, record.at);
                 fold::apply(&mut state, &record);
             }

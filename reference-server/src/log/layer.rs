@@ -56,6 +56,14 @@ pub trait Layer: Send + Sync + std::fmt::Debug {
     fn lease(&self, path: &Path) -> io::Result<Option<Lease>>;
     /// Bytes read since the start.
     fn bytes_read(&self) -> u64;
+    /// A number that changes whenever somebody changes the file; `None` where the disk has none.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn stamp(&self, path: &Path) -> io::Result<Option<u64>> {
+        let _ = path;
+        Ok(None)
+    }
 }
 
 /// A held lock; dropping it lets it go.
@@ -158,6 +166,12 @@ impl Layer for Disk {
     fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<u64>> {
+        let modified = fs::metadata(path)?.modified()?;
+        let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Ok(u64::try_from(since.as_nanos()).ok())
+    }
 }
 
 /// A disk in memory: the ephemeral profile, and tests. What was not synced is known, so that a test can take it away.
@@ -171,6 +185,7 @@ pub struct Memory {
 struct MemoryFile {
     bytes: Vec<u8>,
     synced: usize,
+    changes: u64,
 }
 
 impl Memory {
@@ -216,7 +231,10 @@ impl Layer for Memory {
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.files().entry(path.to_owned()).or_default().bytes.extend_from_slice(bytes);
+        let mut files = self.files();
+        let file = files.entry(path.to_owned()).or_default();
+        file.bytes.extend_from_slice(bytes);
+        file.changes += 1;
         Ok(())
     }
 
@@ -236,12 +254,18 @@ impl Layer for Memory {
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.files().insert(path.to_owned(), MemoryFile { bytes: bytes.to_vec(), synced: bytes.len() });
+        let mut files = self.files();
+        let changes = files.get(path).map_or(0, |file| file.changes + 1);
+        files.insert(path.to_owned(), MemoryFile { bytes: bytes.to_vec(), synced: bytes.len(), changes });
         Ok(())
     }
 
     fn lease(&self, _path: &Path) -> io::Result<Option<Lease>> {
         Ok(Some(Lease(None))) // one process, which knows what it has loaded
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<u64>> {
+        Ok(self.files().get(path).map(|file| file.changes))
     }
 
     fn bytes_read(&self) -> u64 {

@@ -11,6 +11,7 @@ use crate::decision::Draft;
 use crate::fold::{self, ViewEvent};
 use crate::host::Host;
 use crate::log::Log;
+use crate::log::checkpoint::Due;
 use crate::record::{Body, Record, StreamPosition, VERSION};
 use crate::refusal::Refusal;
 use crate::state::{Presence, State};
@@ -23,6 +24,7 @@ pub struct Core {
     pub state: State,
     /// The records.
     pub log: Log,
+    checkpoint: Due,
     /// The host.
     pub host: Arc<Host>,
     /// Where the log lies; empty on ephemeral hosts.
@@ -77,6 +79,7 @@ impl Core {
         Self {
             state,
             log,
+            checkpoint: Due::default(),
             host,
             path,
             presence,
@@ -123,6 +126,9 @@ impl Core {
                 }
                 Draft::Ephemeral(method, params) => events.push(fold::apply_ephemeral(&mut self.state, method, params)),
             }
+        }
+        if let Err(error) = self.checkpoint.write_if_due(&self.log, &self.state) {
+            self.host.complain(&format!("checkpoint of session {} not written: {error}", self.state.header.session_id));
         }
         Ok(events)
     }
@@ -222,8 +228,9 @@ impl Core {
         self.tell_status();
         let session_id = self.state.header.session_id.clone();
         let cursor = if self.failed { Value::Null } else { self.state.head_cursor().into() };
-        if let Err(error) = self.log.release() {
-            self.host.complain(&format!("index of session {session_id} not written: {error}"));
+        let flushed = self.log.flush_index().and_then(|()| self.checkpoint.write(&self.log, &self.state));
+        if let Err(error) = flushed.and(self.log.release()) {
+            self.host.complain(&format!("derived files of session {session_id} not written: {error}"));
         }
         self.host.forget(&session_id);
         let closed = json!({ "sessionId": session_id, "reason": closing.reason(), "viewCursor": cursor });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use msp_reference_server::log::layer::{Layer, Memory};
+use msp_reference_server::provider::Script;
 use msp_reference_server::seam::Honest;
 use msp_reference_server::{Config, Host};
 use serde_json::json;
@@ -38,7 +39,9 @@ async fn a_torn_tail_is_cut_and_what_was_told_is_there() {
 
 fn before_path(layer: &Memory) -> std::path::PathBuf {
     let mut path = std::path::PathBuf::from("root");
-    while let Some(name) = layer.list(&path).unwrap().into_iter().find(|name| !name.contains("index")) {
+    while let Some(name) =
+        layer.list(&path).unwrap().into_iter().find(|name| !name.contains("index") && !name.contains("checkpoint"))
+    {
         path.push(name);
         if path.ends_with("session.jsonl") {
             break;
@@ -116,4 +119,41 @@ async fn damage_is_shown_where_it_is_and_nothing_is_mended() {
 
 fn frames_of(frames: &[serde_json::Value]) -> Vec<&serde_json::Value> {
     frames.iter().filter(|frame| frame["params"]["item"]["kind"] == "damagedRange").collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_reads_little_of_a_long_log_and_derived_files_may_go() {
+    let layer = Arc::new(Memory::default());
+    let host = |layer: &Arc<Memory>| {
+        let layer: Arc<dyn Layer> = Arc::clone(layer) as _;
+        let event = r#"event {"method":"session/branchChanged","params":{"branch":"b","workspaceRoot":"/w"}}"#;
+        let script = Script::parse(&format!("{event}\n").repeat(6000)).unwrap();
+        Host::with(Config { script, ..Config::durable("root".into()) }, layer, Box::new(Honest))
+    };
+    let capabilities = json!({ "optOutNotificationMethods": ["session/branchChanged"] });
+    let mut peer = Peer::over(host(&layer), 1 << 20).shake(capabilities).await;
+    let session = peer.start().await;
+    peer.prompt(&session, "go").await.unwrap();
+    peer.until("turn/completed").await;
+    peer.finish().await;
+    let path = before_path(&layer);
+    assert!(layer.length(&path).unwrap().unwrap() > 3 << 19);
+    let load = async |layer: &Arc<Memory>, number| {
+        let mut peer = Peer::over(host(layer), 1 << 20).shake(json!({})).await.number(number);
+        let before = layer.bytes_read();
+        let resumed =
+            peer.command("session/resume", json!({ "sessionId": session, "history": "snapshot" })).await.unwrap();
+        let read = layer.bytes_read() - before;
+        let page = peer.call("view/page", json!({ "sessionId": session, "limit": 100 })).await.unwrap();
+        assert!(layer.bytes_read() - before - read < 1 << 20);
+        peer.finish().await;
+        (resumed["history"].clone(), page, read)
+    };
+    let (history, page, read) = load(&layer, 1).await;
+    assert!(read < 1 << 19, "{read} bytes");
+    for name in ["session.index", "session.checkpoint"] {
+        layer.replace(&path.with_file_name(name), b"no sense").unwrap();
+    }
+    let (again, page_again, _) = load(&layer, 2).await;
+    assert_eq!((history, page), (again, page_again));
 }
