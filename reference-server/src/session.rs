@@ -3,6 +3,7 @@
 
 mod core;
 mod execute;
+pub mod followers;
 mod leave;
 pub mod reconcile;
 mod run;
@@ -15,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use self::core::{Closing, Core};
 pub use self::execute::{Prepared, Request, digest};
+pub use self::followers::Followers;
 pub use self::run::{Action, Late, Prompted, Run, Step, Then, Work};
 pub use self::subscribers::Subscriber;
 

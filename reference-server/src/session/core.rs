@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use serde_json::{Map, Value, json};
 
-use super::{Loaded, Run, Subscriber, leave};
+use super::{Followers, Loaded, Run, Subscriber, leave};
 use crate::connection::Connection;
 use crate::cursor::Position;
 use crate::decision::Draft;
@@ -38,6 +38,8 @@ pub struct Core {
     /// The recap in flight.
     pub recap: Option<crate::commands::recap::Recap>,
     pub(super) subscribers: Vec<Subscriber>,
+    /// Who follows the raw log.
+    pub followers: Followers,
     /// Status and attention as last told (SESS-9).
     shown: (bool, Vec<&'static str>),
     /// Set by a `session/leave` that may go ahead: its command, and who sent it.
@@ -87,6 +89,7 @@ impl Core {
             handle,
             recap: None,
             subscribers: Vec::new(),
+            followers: Followers::default(),
             shown,
             leaving: None,
             engaged: std::collections::BTreeSet::new(),
@@ -117,6 +120,7 @@ impl Core {
             self.host.complain(&format!("log of session {} failed: {error}", self.state.header.session_id));
             return Err(Refusal::internal("the session's log could not be written"));
         }
+        self.followers.tell(&records, &self.host, &self.log);
         let mut records = records.into_iter();
         let mut events = Vec::new();
         for draft in &drafts {
@@ -225,6 +229,7 @@ impl Core {
         };
         self.emit(left);
         self.emit(vec![Draft::silent(Body::Ended { reason: closing.reason().to_owned() })]);
+        self.followers.unload(&self.host);
         self.tell_status();
         let session_id = self.state.header.session_id.clone();
         let cursor = if self.failed { Value::Null } else { self.state.head_cursor().into() };

@@ -14,6 +14,7 @@
 //! - `goals`: `goal/…`.
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
+//! - `raw_log`: the raw log and the projections.
 //! - `experimental`: the families of the host behind the opt-in.
 //! - `models`: the catalogue, and the choice from it.
 //! - `table`: what of the protocol is not built yet.
@@ -32,6 +33,7 @@ mod peer;
 mod process;
 mod prompts;
 mod recap;
+mod raw_log;
 mod sessions;
 mod settings;
 mod shell;
