@@ -90,11 +90,6 @@ impl Log {
         self.folder.join("session.jsonl")
     }
 
-    /// Bytes of it, whole lines only.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
     /// Whether it has no record at all.
     pub fn is_empty(&self) -> bool {
         self.length == 0
