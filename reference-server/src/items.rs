@@ -58,6 +58,9 @@ pub fn cut_short(item: &Map<String, Value>, status: &str) -> Draft {
             item.insert("outcome".to_owned(), status.into());
             item.insert("reason".to_owned(), "cancelled".into());
         }
+        "subagent" => {
+            item.insert("controlStatus".to_owned(), "closed".into());
+        }
         "workflow" => {
             item.insert("stopAvailable".to_owned(), false.into());
         }

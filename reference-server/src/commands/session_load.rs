@@ -9,6 +9,7 @@ use super::{Method, method};
 use msp_types::msp::methods::{SessionFork, SessionResume, SessionSideChat, SessionStart};
 
 pub use self::birth::Births;
+pub(crate) use self::birth::give_birth;
 pub(crate) use self::start::check_roots;
 
 /// What this family has.

@@ -10,6 +10,7 @@ mod pace;
 mod recap;
 mod route;
 mod subscription;
+mod subagent;
 mod tool;
 mod turn;
 
@@ -34,6 +35,7 @@ pub const VERBS: &[&[Verb]] = &[
     goal::VERBS,
     compaction::VERBS,
     login::VERBS,
+    subagent::VERBS,
     generic::VERBS,
 ];
 

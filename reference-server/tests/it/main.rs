@@ -17,6 +17,7 @@
 //! - `raw_log`: the raw log and the projections.
 //! - `experimental`: the families of the host behind the opt-in.
 //! - `models`: the catalogue, and the choice from it.
+//! - `subagents`: `subagent/…`.
 //! - `table`: what of the protocol is not built yet.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
@@ -37,5 +38,6 @@ mod raw_log;
 mod sessions;
 mod settings;
 mod shell;
+mod subagents;
 mod table;
 mod turns;

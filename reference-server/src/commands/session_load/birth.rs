@@ -142,7 +142,7 @@ fn first_header(log: &Log) -> Option<Header> {
 }
 
 /// Makes a session with its first records; it is loaded and nobody is told yet.
-pub(super) fn give_birth(host: &Arc<Host>, header: Header, drafts: Vec<Draft>) -> Result<Arc<Loaded>, Refusal> {
+pub(crate) fn give_birth(host: &Arc<Host>, header: Header, drafts: Vec<Draft>) -> Result<Arc<Loaded>, Refusal> {
     let log = host.store.create(&header.session_id, header.created_at)?;
     let mut core = Core::new(Arc::clone(host), log, State::default(), Presence::Loaded);
     let mut all = vec![Draft::silent(Body::Created(Box::new(header)))];
