@@ -94,6 +94,9 @@ pub struct Header {
 pub struct Items {
     order: Vec<String>,
     held: BTreeMap<String, Map<String, Value>>,
+    /// When each opened, where a record says so.
+    #[serde(default)]
+    opened: BTreeMap<String, String>,
     /// Those whose start is no record.
     pub(crate) ephemeral: BTreeSet<String>,
 }
@@ -249,7 +252,15 @@ impl Items {
         })
     }
 
+    /// When an item opened, RFC 3339.
+    pub fn opened_at(&self, item_id: &str) -> Option<&str> {
+        self.opened.get(item_id).map(String::as_str)
+    }
+
     pub(crate) fn put(&mut self, item_id: &str, item: Map<String, Value>) {
+        if let Some(at) = item.get("recordedAt").and_then(Value::as_str).filter(|_| !self.held.contains_key(item_id)) {
+            self.opened.insert(item_id.to_owned(), at.to_owned());
+        }
         if self.held.insert(item_id.to_owned(), item).is_none() {
             self.order.push(item_id.to_owned());
         }

@@ -11,6 +11,7 @@ mod recap;
 mod route;
 mod subscription;
 mod subagent;
+mod task;
 mod tool;
 mod turn;
 
@@ -36,6 +37,7 @@ pub const VERBS: &[&[Verb]] = &[
     compaction::VERBS,
     login::VERBS,
     subagent::VERBS,
+    task::VERBS,
     generic::VERBS,
 ];
 

@@ -18,6 +18,7 @@
 //! - `experimental`: the families of the host behind the opt-in.
 //! - `models`: the catalogue, and the choice from it.
 //! - `subagents`: `subagent/…`.
+//! - `tasks`: `task/…`, monitors, reminders.
 //! - `table`: what of the protocol is not built yet.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
@@ -40,4 +41,5 @@ mod settings;
 mod shell;
 mod subagents;
 mod table;
+mod tasks;
 mod turns;

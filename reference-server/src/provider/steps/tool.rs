@@ -146,7 +146,11 @@ impl Call {
             item.extend(self.members);
         };
         actions.push(Action::With(Box::new(move |state, _| {
-            let end = state.items.find(&item_id).map(|item| items::complete(item, &status, change));
+            let end = state
+                .items
+                .find(&item_id)
+                .filter(|item| item["status"] == "inProgress")
+                .map(|item| items::complete(item, &status, change));
             stored.into_iter().map(Draft::stored).chain(end).collect()
         })));
         actions
