@@ -1,5 +1,6 @@
 //! The arguments, and the settings that they make.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -49,6 +50,12 @@ pub(crate) struct Serve {
     /// Accept `session/userShell`, and reject what it asks for.
     #[arg(long)]
     disable_shell: bool,
+    /// Refuse changes to plugins and marketplaces, as a managed host does.
+    #[arg(long)]
+    lock_plugins: bool,
+    /// Be a host without computer use.
+    #[arg(long)]
+    disable_computer_use: bool,
     /// Take workspaces as trusted.
     #[arg(long)]
     trust_workspace: bool,
@@ -76,12 +83,25 @@ impl Serve {
         config.frame_limit = self.frame_limit;
         config.approval_mode = self.approval_mode;
         config.shell = !self.disable_shell;
+        config.plugin_changes = !self.lock_plugins;
+        config.computer_use = !self.disable_computer_use;
+        config.skill_folders = skill_folders();
         config.trust_workspace = self.trust_workspace;
         if let Some(fingerprint) = self.fingerprint {
             config.fingerprint = fingerprint;
         }
         Ok(config)
     }
+}
+
+/// Where other programs keep their skills.
+fn skill_folders() -> BTreeMap<String, PathBuf> {
+    let home = std::env::home_dir();
+    let codex = std::env::var_os("CODEX_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let codex = codex.or_else(|| home.as_ref().map(|home| home.join(".codex")));
+    let claude = home.map(|home| home.join(".claude"));
+    let all = [("claude", claude), ("codex", codex)];
+    all.into_iter().filter_map(|(name, folder)| Some((name.to_owned(), folder?.join("skills")))).collect()
 }
 
 /// The user's data directory, below a folder of our own name.

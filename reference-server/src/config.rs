@@ -1,5 +1,6 @@
 //! Settings of a host: fixed at its start, never on the wire.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::provider::Script;
@@ -38,6 +39,12 @@ pub struct Config {
     pub model_id: String,
     /// Its provider.
     pub provider_id: String,
+    /// Where other programs keep skills that can be imported, by the name of the program.
+    pub skill_folders: BTreeMap<String, PathBuf>,
+    /// Whether clients may change plugins and marketplaces.
+    pub plugin_changes: bool,
+    /// Whether computer use is there, in the simulated form of this host.
+    pub computer_use: bool,
 }
 
 impl Config {
@@ -58,6 +65,9 @@ impl Config {
             outbox_bytes: 8 * 1024 * 1024,
             model_id: "scripted-1".to_owned(),
             provider_id: "scripted".to_owned(),
+            skill_folders: BTreeMap::new(),
+            plugin_changes: true,
+            computer_use: true,
         }
     }
 

@@ -12,6 +12,8 @@
 //! - `log`: the log under damage and loss of power.
 //! - `compaction`: `session/compact`.
 //! - `goals`: `goal/…`.
+//! - `computer_use`: computer use, feedback.
+//! - `plugins`: skills, plugins, hooks.
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
 //! - `raw_log`: the raw log and the projections.
@@ -24,6 +26,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 mod compaction;
+mod computer_use;
 mod connection;
 mod crash;
 mod experimental;
@@ -32,6 +35,7 @@ mod log;
 mod models;
 mod pages;
 mod peer;
+mod plugins;
 mod process;
 mod prompts;
 mod raw_log;
