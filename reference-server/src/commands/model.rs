@@ -77,7 +77,7 @@ fn row(config: &Config, id: &str, label: &str) -> Value {
     })
 }
 
-/// Whether the catalogue has a model (MODEL-2).
-pub fn is_known(config: &Config, model_id: &str) -> bool {
-    catalogue(config).iter().any(|row| row["modelId"] == model_id)
+/// Whether a text can name a model (MODEL-2). The list does not decide: hidden models are not in it, and the script plays any.
+pub fn is_name(model_id: &str) -> bool {
+    !model_id.contains(|character: char| character.is_whitespace() || character.is_control())
 }

@@ -30,8 +30,8 @@ impl Command for SessionSetModel {
         if provider != ctx.host.config.provider_id {
             return Err(Refusal::rejected("unsupported_route", format!("no provider `{provider}`")));
         }
-        if !super::model::is_known(&ctx.host.config, &model.model_id) {
-            return Err(Refusal::rejected("invalid_model", format!("no model `{}` is listed", model.model_id)));
+        if !super::model::is_name(&model.model_id) {
+            return Err(Refusal::rejected("invalid_model", format!("`{}` names no model", model.model_id)));
         }
         let result = Decision::new(SessionSetModelResult::new(params.command_id, CommandStatus::Accepted));
         let same = ctx.state.model_id().as_deref() == Some(&model.model_id)

@@ -34,7 +34,7 @@ async fn what_cannot_be_served_is_refused_or_disclosed() {
     for (model, reason) in [
         (json!({ "modelId": "" }), "invalid_target"),
         (json!({ "modelId": "scripted-1", "providerId": "nobody" }), "unsupported_route"),
-        (json!({ "modelId": "gone-9" }), "invalid_model"),
+        (json!({ "modelId": "no model" }), "invalid_model"),
     ] {
         let error =
             peer.command("session/setModel", json!({ "sessionId": session, "model": model })).await.unwrap_err();
