@@ -25,7 +25,6 @@ const CHECKS: [&str; 13] = [
     "user_input_answered",
     "user_input_cancelled",
     "gap_filled",
-    "gap_filled",
 ];
 
 /// The checks. Where peers are required, the SDK is installed first.
