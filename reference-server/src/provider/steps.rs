@@ -14,6 +14,7 @@ mod subscription;
 mod task;
 mod tool;
 mod turn;
+mod workflow;
 
 use std::collections::BTreeMap;
 
@@ -38,6 +39,7 @@ pub const VERBS: &[&[Verb]] = &[
     login::VERBS,
     subagent::VERBS,
     task::VERBS,
+    workflow::VERBS,
     generic::VERBS,
 ];
 

@@ -21,6 +21,7 @@
 //! - `models`: the catalogue, and the choice from it.
 //! - `subagents`: `subagent/…`.
 //! - `tasks`: `task/…`, monitors, reminders.
+//! - `workflows`: `workflow/…`.
 //! - `table`: what of the protocol is not built yet.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
@@ -47,3 +48,4 @@ mod subagents;
 mod table;
 mod tasks;
 mod turns;
+mod workflows;
