@@ -10,6 +10,7 @@ pub const FRAME_LIMIT: usize = 10 * 1024 * 1024;
 
 /// Settings of a host.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that have nothing to do with each other")]
 pub struct Config {
     /// Where sessions are kept; `None` keeps them in memory: the ephemeral profile (EPH).
     pub sessions_dir: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Feedback: `feedback/submit` (MISC-8). The report is written into a bundle on this machine and goes nowhere: there is no key for
 //! an intake, and the receipt says so (`noCredential`). A session record is therefore never sent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use msp_types::msp::methods::FeedbackSubmit;
 use msp_types::msp::{FeedbackClassification, FeedbackSubmitParams, FeedbackSubmitResult};
@@ -26,7 +26,7 @@ impl HostMethod for FeedbackSubmit {
             }
             None => None,
         };
-        let folder = folder(call.host, log);
+        let folder = folder(call.host, log.as_deref());
         let bundle = folder.join(format!("feedback-{}.json", call.host.mint.lock().uuid()));
         let text = to_value(&params)?.to_string();
         std::fs::create_dir_all(&folder)
@@ -48,10 +48,9 @@ fn check(params: &FeedbackSubmitParams, attach: bool) -> Result<(), Refusal> {
     if params.classification == FeedbackClassification::Bug && params.note.trim().is_empty() {
         return refuse("`note` is empty, and the class is `bug`");
     }
-    if let Some(path) = params.client_artifacts_path.as_ref().map(PathBuf::from) {
-        if !path.is_absolute() || !path.is_file() {
-            return refuse("`clientArtifactsPath` is no absolute path of a file");
-        }
+    let artifacts = params.client_artifacts_path.as_ref().map(PathBuf::from);
+    if artifacts.is_some_and(|path| !path.is_absolute() || !path.is_file()) {
+        return refuse("`clientArtifactsPath` is no absolute path of a file");
     }
     if !attach {
         return Ok(());
@@ -66,11 +65,11 @@ fn check(params: &FeedbackSubmitParams, attach: bool) -> Result<(), Refusal> {
 }
 
 /// Where the bundle goes: beside the log of its session, else into a folder of the host; of an ephemeral one, for a while.
-fn folder(host: &Host, log: Option<PathBuf>) -> PathBuf {
-    let beside = log.as_deref().and_then(std::path::Path::parent).filter(|folder| folder.is_absolute());
+fn folder(host: &Host, log: Option<&Path>) -> PathBuf {
+    let beside = log.and_then(Path::parent).filter(|folder| folder.is_absolute());
     let of_host = || match &host.config.sessions_dir {
         Some(dir) => std::path::absolute(dir).unwrap_or_else(|_| dir.clone()).join("feedback"),
         None => std::env::temp_dir().join(format!("{}-feedback", crate::NAME)),
     };
-    beside.map_or_else(of_host, std::path::Path::to_owned)
+    beside.map_or_else(of_host, Path::to_owned)
 }
