@@ -36,6 +36,10 @@ async fn pages_of_any_size_and_direction_are_what_was_seen() {
         }
         assert_eq!(events, all, "limit {limit}, backward {backward}");
     }
+    let stranger = peer.start().await;
+    let foreign = json!({ "sessionId": stranger, "limit": 1, "cursor": all[0]["params"]["viewCursor"] });
+    let error = peer.call("view/page", foreign).await.unwrap_err();
+    assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32011), &json!("missingAnchor")));
     for (params, code) in [
         (json!({ "limit": 0 }), -32602),
         (json!({ "limit": 1001 }), -32602),

@@ -24,6 +24,10 @@ async fn commands_repeat_their_answer_and_conflicts_are_told() {
     let ack = peer.call("session/setApprovalMode", mode.clone()).await.unwrap();
     assert_eq!(ack["applyOutcome"], "completed");
     assert_eq!(peer.call("session/setApprovalMode", mode.clone()).await.unwrap(), ack);
+    let mut other = mode.clone();
+    other["mode"] = "promptUnmatched".into();
+    let conflict = peer.call("session/setApprovalMode", other).await.unwrap_err();
+    assert_eq!(conflict["data"]["reason"], "command_id_conflict");
     let noop = peer
         .command("session/setApprovalMode", json!({ "sessionId": session, "mode": "denyUnmatched" }))
         .await
