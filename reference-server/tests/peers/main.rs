@@ -2,9 +2,11 @@
 //! show as ignored, and with `REQUIRE_PEERS=1` they fail.
 //!
 //! - `sdk`: the published Python SDK drives the server, in a virtual environment that is made only under `REQUIRE_PEERS=1`.
+//! - `transcripts`: recorded conversations of another host, said again.
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod sdk;
+mod transcripts;
 
 use std::env;
 use std::path::PathBuf;
@@ -15,7 +17,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let required = env::var_os("REQUIRE_PEERS").is_some_and(|value| value == "1");
-    let trials = if arguments.list { sdk::trials(false) } else { sdk::trials(required) };
+    let mut trials = sdk::trials(required && !arguments.list);
+    trials.extend(transcripts::trials(required));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
