@@ -6,7 +6,7 @@
 //! - `subagentResult {"name", "summary"?, "text"?, "errorKind"?, "close"?}`: its result is ready, or it failed with `errorKind`; `close`
 //!   ends its item at once. Example: `subagentResult {"name":"a","summary":"two failures share one fixture","close":true}`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Args, Stage, Verb};
 use crate::commands::subagent::child::{self, Task};
@@ -37,27 +37,26 @@ fn subagent(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, Strin
     args.end()?;
     let child_id = stage.mint.uuid();
     let item = items::new(&id, "subagent", Some(&stage.submit.turn_id), members);
-    let revise = |id: String, change: Box<dyn FnOnce(&mut serde_json::Map<String, Value>) + Send>| {
-        Action::With(Box::new(move |state, _| {
-            state.items.find(&id).map(|item| items::update(item, change)).into_iter().collect()
-        }))
-    };
     let started = child_id.clone();
     Ok(vec![
         Action::Emit(vec![items::start(&item)]),
-        revise(id.clone(), Box::new(control("starting"))),
+        revise(id.clone(), control("starting")),
         Action::Do(Box::new(move |core| {
             child::spawn(core, &child_id, &objective);
             Vec::new()
         })),
-        revise(
-            id,
-            Box::new(move |item| {
-                control("running")(item);
-                item.insert("childSessionId".to_owned(), started.into());
-            }),
-        ),
+        revise(id, move |item| {
+            control("running")(item);
+            item.insert("childSessionId".to_owned(), started.into());
+        }),
     ])
+}
+
+/// The next revision of an item, when its turn comes.
+fn revise(id: String, change: impl FnOnce(&mut Map<String, Value>) + Send + 'static) -> Action {
+    Action::With(Box::new(move |state, _| {
+        state.items.find(&id).map(|item| items::update(item, change)).into_iter().collect()
+    }))
 }
 
 fn usage(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
