@@ -157,6 +157,9 @@ impl Connection {
         if method == "userInput/request" && !handshake.dialogs {
             return; // HS-17
         }
+        if method == "admission/request" && !(handshake.experimental && handshake.granted.contains("peerMessaging")) {
+            return;
+        }
         let id = self.host.mint.lock().request_id();
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }), Delivery::Protected);
     }

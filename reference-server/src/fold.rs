@@ -143,7 +143,7 @@ fn absorb(state: &mut State, event: &ViewEvent, at: i64) {
     match event.method.split_once('/') {
         Some(("item", _)) => items::apply(state, event),
         Some(("turn", _)) => turns::apply(state, event, at),
-        Some(("approval" | "userInput", _)) => prompts::apply(state, event),
+        Some(("approval" | "userInput" | "admission", _)) => prompts::apply(state, event),
         Some(("session", _)) => values::apply(state, event),
         _ => {} // such as `monitor/…`: shown, and nothing to remember
     }

@@ -39,6 +39,9 @@ pub struct State {
     pub approvals: Prompts,
     /// Questions to the user.
     pub user_inputs: Prompts,
+    /// Peers that ask to be let in.
+    #[serde(default)]
+    pub admissions: Prompts,
     /// The newest params of each state event (section 20), by notification.
     pub values: BTreeMap<String, Value>,
     /// What families keep beyond view events.
@@ -293,6 +296,9 @@ impl Prompts {
     }
 }
 
+/// The flag of attention that only clients with the experimental opt-in get (EXP-6).
+pub const ADMISSION_PENDING: &str = "admissionPending";
+
 impl State {
     /// Takes back what no record stands behind: streaming items, and places behind the last record.
     pub(crate) fn forget_ephemeral(&mut self) {
@@ -339,6 +345,9 @@ impl State {
         }
         if !self.user_inputs.pending.is_empty() {
             flags.push("inputPending");
+        }
+        if !self.admissions.pending.is_empty() {
+            flags.push(ADMISSION_PENDING);
         }
         flags
     }

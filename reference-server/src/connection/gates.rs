@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Handshake;
 use crate::refusal::Refusal;
+use crate::state::ADMISSION_PENDING;
 
 /// Gates of all methods and notifications.
 #[derive(Debug, Default)]
@@ -197,6 +198,11 @@ impl Gates {
         self.notifications.get(method).is_some_and(|gate| gate.protected)
     }
 
+    /// Whether a notification exists on the experimental surface only.
+    fn is_experimental(&self, method: &str) -> bool {
+        self.notifications.get(method).is_some_and(|gate| gate.experimental)
+    }
+
     /// Takes out of a result what the stable surface does not have.
     pub fn strip_result(&self, method: &str, result: &mut Value) {
         if let Some(definition) = self.methods.get(method).and_then(|gate| gate.result.as_ref()) {
@@ -213,7 +219,12 @@ impl Gates {
 
     fn strip(&self, definition: &str, value: &mut Value) {
         match value {
-            Value::Array(values) => values.iter_mut().for_each(|value| self.strip(definition, value)),
+            Value::Array(values) => {
+                if definition == "UnframedViewNotification" {
+                    values.retain(|event| !self.is_experimental(event["method"].as_str().unwrap_or_default()));
+                }
+                values.iter_mut().for_each(|value| self.strip(definition, value));
+            }
             Value::Object(object) => {
                 if definition == "UnframedViewNotification" {
                     let method = object.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -224,6 +235,12 @@ impl Gates {
                 }
                 let Some(shape) = self.definitions.get(definition) else { return };
                 object.retain(|member, _| !shape.withheld.contains(member));
+                if let Some(Value::Array(flags)) = object.get_mut("attention") {
+                    flags.retain(|flag| flag != ADMISSION_PENDING);
+                    if flags.is_empty() {
+                        object.remove("attention"); // SESS-9
+                    }
+                }
                 for (member, inner) in &shape.inner {
                     if let Some(value) = object.get_mut(member) {
                         self.strip(inner, value);

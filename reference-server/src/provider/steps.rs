@@ -1,5 +1,6 @@
 //! The verbs of the script language, one file per family.
 
+mod admission;
 mod ask;
 mod compaction;
 mod generic;
@@ -37,6 +38,7 @@ pub const VERBS: &[&[Verb]] = &[
     goal::VERBS,
     compaction::VERBS,
     login::VERBS,
+    admission::VERBS,
     subagent::VERBS,
     task::VERBS,
     workflow::VERBS,

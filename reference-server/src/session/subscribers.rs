@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Core;
+use crate::commands::admission::payload;
 use crate::connection::{Connection, Delivery};
 use crate::cursor::Position;
 use crate::fold::ViewEvent;
@@ -79,6 +80,7 @@ impl Core {
                 "approval/requested" => self.ask("approval/request", &id("approvalId"), None),
                 "approval/updated" if staged() => self.ask("approval/request", &id("approvalId"), None),
                 "userInput/requested" => self.ask("userInput/request", &id("userInputId"), None),
+                "admission/requested" => self.ask("admission/request", &id("admissionId"), None),
                 _ => {}
             }
         }
@@ -86,11 +88,15 @@ impl Core {
 
     /// Sends the host request of an open prompt to all subscribers, or to one.
     pub fn ask(&self, method: &'static str, id: &str, only: Option<&Arc<Connection>>) {
-        let prompts = if method == "approval/request" { &self.state.approvals } else { &self.state.user_inputs };
+        let prompts = match method {
+            "approval/request" => &self.state.approvals,
+            "admission/request" => &self.state.admissions,
+            _ => &self.state.user_inputs,
+        };
         let Some(prompt) = prompts.find(id) else { return };
         for subscriber in &self.subscribers {
             if only.is_none_or(|only| subscriber.is(only)) {
-                let mut params = prompt.params.clone();
+                let mut params = if method == "admission/request" { payload(prompt) } else { prompt.params.clone() };
                 if let Some(params) = params.as_object_mut().filter(|_| method == "userInput/request" && only.is_some())
                 {
                     params.remove("sourceRange"); // CUR-8: the re-issued request has none
@@ -107,6 +113,9 @@ impl Core {
         }
         for prompt in &self.state.user_inputs.pending {
             self.ask("userInput/request", &prompt.id, Some(connection));
+        }
+        for prompt in &self.state.admissions.pending {
+            self.ask("admission/request", &prompt.id, Some(connection));
         }
     }
 

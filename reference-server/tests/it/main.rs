@@ -17,6 +17,7 @@
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
 //! - `raw_log`: the raw log and the projections.
+//! - `admissions`: peers that ask to be let in; worktrees.
 //! - `experimental`: the families of the host behind the opt-in.
 //! - `models`: the catalogue, and the choice from it.
 //! - `subagents`: `subagent/…`.
@@ -26,6 +27,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
+mod admissions;
 mod compaction;
 mod computer_use;
 mod connection;

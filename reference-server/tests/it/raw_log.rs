@@ -131,8 +131,8 @@ async fn a_subscription_replays_goes_on_and_ends() {
     let session = peer.start().await;
     let stream = json!({ "kind": "session", "id": session });
     let live = peer.call("log/subscribe", json!({ "sessionId": session, "stream": stream })).await.unwrap();
-    let rename = json!({ "sessionId": session, "model": { "modelId": "other" } });
-    peer.command("session/setModel", rename.clone()).await.unwrap();
+    let effort = json!({ "sessionId": session, "reasoningEffort": "low" });
+    peer.command("session/setReasoningEffort", effort).await.unwrap();
     let seen = records(&peer.quiet().await, &live["subscriptionId"]);
     let types: Vec<_> = seen.iter().map(|record| record["payload_type"].as_str().unwrap()).collect();
     assert_eq!(types, ["reference.command", "reference.view"]);
@@ -145,7 +145,9 @@ async fn a_subscription_replays_goes_on_and_ends() {
         let end = json!({ "subscriptionId": live["subscriptionId"] });
         assert_eq!(peer.call("log/unsubscribe", end).await.unwrap(), json!({}));
     }
-    peer.command("session/setModel", json!({ "sessionId": session, "model": { "modelId": "third" } })).await.unwrap();
+    peer.command("session/setReasoningEffort", json!({ "sessionId": session, "reasoningEffort": "high" }))
+        .await
+        .unwrap();
     let frames = peer.quiet().await;
     assert!(records(&frames, &live["subscriptionId"]).is_empty());
     assert_eq!(records(&frames, &again["subscriptionId"]).len(), 2);
@@ -153,7 +155,7 @@ async fn a_subscription_replays_goes_on_and_ends() {
     assert_eq!(projections["projections"], json!([{ "name": "session", "experimental": true }]));
     let read = |name: &str| json!({ "sessionId": session, "projection": name });
     let projection = peer.call("projection/read", read("session")).await.unwrap();
-    assert_eq!(projection["state"]["modelId"], "third");
+    assert_eq!(projection["state"]["sessionId"], session);
     assert_eq!(projection["basis"]["positions"][0]["after"]["sequence"], projection["basis"]["recordCount"]);
     let error = peer.call("projection/read", read("other")).await.unwrap_err();
     assert_eq!((&error["code"], &error["data"]["projection"]), (&json!(-32064), &json!("other")));
@@ -177,14 +179,14 @@ async fn records_that_do_not_arrive_leave_a_gap_that_says_why() {
     // Nobody reads while more happens than waits for a slow reader.
     for at in 0..60 {
         let params = json!({
-            "commandId": peer.command_id(), "sessionId": session, "model": { "modelId": format!("model-{at}") },
+            "commandId": peer.command_id(), "sessionId": session, "reasoningEffort": if at % 2 == 0 { "low" } else { "high" },
         });
-        peer.ask("session/setModel", params).await;
+        peer.ask("session/setReasoningEffort", params).await;
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
     let frames = peer.quiet().await;
-    let after = json!({ "sessionId": session, "model": { "modelId": "after" } });
-    peer.command("session/setModel", after).await.unwrap();
+    let after = json!({ "sessionId": session, "reasoningEffort": "medium" });
+    peer.command("session/setReasoningEffort", after).await.unwrap();
     let frames = [frames, peer.quiet().await].concat();
     let gap = frames.iter().find(|frame| frame["method"] == "log/gap").expect("records were dropped");
     assert_eq!(gap["params"]["reason"], "replayAnchorLost");
@@ -280,7 +282,9 @@ async fn a_file_that_was_cut_ends_what_follows_it() {
     peer.quiet().await;
     let path = log_path(&layer);
     layer.truncate(&path, 1).unwrap();
-    peer.command("session/setModel", json!({ "sessionId": session, "model": { "modelId": "other" } })).await.unwrap();
+    peer.command("session/setReasoningEffort", json!({ "sessionId": session, "reasoningEffort": "low" }))
+        .await
+        .unwrap();
     let frames = peer.quiet().await;
     let logs: Vec<_> = frames.iter().filter(|frame| frame["method"].as_str().unwrap().starts_with("log/")).collect();
     assert_eq!((logs.len(), &logs[0]["params"]["reason"]), (1, &json!("truncated")));
