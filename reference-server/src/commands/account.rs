@@ -130,7 +130,7 @@ fn login_start(params: Value, call: &HostCall<'_>) -> Result<Reply<Value>, Refus
 /// Ends the pending device login, or just the one of a number; nothing happens where there is none.
 pub fn end(host: &Host, flow: Option<u64>, outcome: &str) {
     let ended = on_shelf(host, |shelf| {
-        let pending = shelf["flow"].as_u64().filter(|pending| flow.is_none_or(|flow| flow == *pending)).is_some();
+        let pending = shelf["flow"].as_u64().is_some_and(|pending| flow.is_none_or(|flow| flow == pending));
         if pending {
             shelf["flow"] = Value::Null;
             if outcome == "granted" {

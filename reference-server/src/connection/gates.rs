@@ -223,7 +223,9 @@ impl Gates {
                 if definition == "UnframedViewNotification" {
                     values.retain(|event| !self.is_experimental(event["method"].as_str().unwrap_or_default()));
                 }
-                values.iter_mut().for_each(|value| self.strip(definition, value));
+                for value in values {
+                    self.strip(definition, value);
+                }
             }
             Value::Object(object) => {
                 if definition == "UnframedViewNotification" {
