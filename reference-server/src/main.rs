@@ -1,12 +1,54 @@
-//! The command line: for now it tells its version, and says that there is nothing to run yet.
+//! The command line: arguments, exit codes of a host (EXIT-1), and nothing else.
 
+mod arguments;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
+use msp_reference_server::{Host, serve};
 
-/// Reference server for MSP and the session functions; nothing can be served yet.
-#[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
-struct Arguments {}
+/// What a host exits with (EXIT-1).
+const UNHANDLED: u8 = 1;
+const USAGE: u8 = 2;
+const NO_CONFIGURATION: u8 = 3;
 
-fn main() {
-    Arguments::parse();
+#[expect(clippy::print_stderr, reason = "the place for it")]
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print(); // a closed stderr changes nothing
+            let told = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if told { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
+        }
+    };
+    let Command::Serve(arguments) = arguments.command;
+    let config = match arguments.config() {
+        Ok(config) => config,
+        Err(message) => {
+            eprintln!("msp-reference-server: {message}");
+            return ExitCode::from(NO_CONFIGURATION);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("msp-reference-server: {error}");
+            return ExitCode::from(UNHANDLED);
+        }
+    };
+    let served = runtime.block_on(async {
+        let host = Host::new(config);
+        serve(&host, tokio::io::stdin(), tokio::io::stdout()).await
+    });
+    runtime.shutdown_background(); // a read of stdin may still be pending
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("msp-reference-server: {error}");
+            ExitCode::from(UNHANDLED)
+        }
+    }
 }

@@ -1,0 +1,76 @@
+//! The scripted provider: what the model would do, said in a small language. Deterministic, and without I/O of its own.
+//!
+//! A prompt that begins with the line `@script` carries its steps; otherwise the steps of the turn come from `--script FILE`; a
+//! turn that neither says anything about echoes its prompt as a streamed reply. A step is a line: a verb and a JSON object.
+//!
+//! ```text
+//! @script
+//! think {"summary":["Look at the file."]}
+//! tool {"tool":"read_file","args":{"path":"a.txt"},"output":"hello\n"}
+//! say {"text":"It says hello.","chunks":3,"delayMs":20}
+//! ```
+//!
+//! Empty lines and lines that begin with `#` are skipped. In a file, the line `turn` begins the steps of the next turn of a session.
+//! The verbs are listed in [`VERBS`], one file per family in `provider/steps/`; each documents its arguments.
+//! A step that cannot be read fails its turn with `configError` and names the line.
+
+mod script;
+mod steps;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub use self::script::{Script, ScriptError, Step};
+pub use self::steps::{Args, Stage, VERBS, Verb};
+use crate::commands::session_shell;
+use crate::mint::Mint;
+use crate::session::Action;
+use crate::state::{State, Submit};
+use crate::turns::End;
+
+/// The mark that makes a prompt a script.
+pub const MARK: &str = "@script";
+
+/// What the provider does for a submit.
+pub fn plan(script: &Script, state: &State, submit: &Submit, mint: &mut Mint) -> Vec<Action> {
+    let own = submit.text.strip_prefix(MARK).filter(|rest| rest.is_empty() || rest.starts_with('\n'));
+    let steps = match own.map(Script::parse) {
+        Some(Ok(script)) => script.turns.into_iter().flatten().collect(),
+        Some(Err(error)) => return vec![config_error(&error.to_string())],
+        None => match script.turns.get(state.turns.ended.len()) {
+            Some(steps) => steps.clone(),
+            None => vec![echo(submit.user_shell.as_deref().unwrap_or(&submit.text))],
+        },
+    };
+    let mut names = BTreeMap::new();
+    let mut actions = match &submit.user_shell {
+        Some(command) => session_shell::in_turn(mint, &submit.command_id, command),
+        None => Vec::new(),
+    };
+    let mut place = Stage { state, mint, submit, names: &mut names };
+    for step in &steps {
+        let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);
+        let expanded = match verb {
+            Some(verb) => (verb.expand)(&mut Args::new(step.args.clone()), &mut place),
+            None => Err(format!("no verb `{}`", step.verb)),
+        };
+        match expanded {
+            Ok(more) => actions.extend(more),
+            Err(message) => {
+                actions.push(config_error(&format!("script line {}: {message}", step.line)));
+                return actions;
+            }
+        }
+    }
+    actions
+}
+
+fn echo(text: &str) -> Step {
+    let args = [("text".to_owned(), Value::from(if text.is_empty() { "(no text)" } else { text }))];
+    Step { line: 0, verb: "say".to_owned(), args: args.into_iter().collect() }
+}
+
+fn config_error(message: &str) -> Action {
+    Action::End(End::failed("configError", message, false))
+}

@@ -1,0 +1,237 @@
+//! Work that goes on: commands in the background, monitors, scheduled jobs, reminder agents.
+//!
+//! - `task {"command"?, "tool"?, "name"?, "ms"?, "output"?, "status"?, "failureReason"?, "backgroundAfterMs"?}`: a command; the turn
+//!   waits until it ends or goes to the background. It ends after `ms`, or never; after `backgroundAfterMs` its wait runs out. Example:
+//!   `task {"command":"sleep 9","ms":9000,"backgroundAfterMs":100}`.
+//! - `monitor {"description", "name"?}`: arms a monitor, which is a task in the background. `monitorLine {"name", "text", "eventKind"?}`:
+//!   a line of it, shown and taken into the inbox; `monitorDrain {"name"}`: the turn takes its lines; `monitorVoid {"name"}`: they are
+//!   void. Example: `monitor {"name":"m","description":"ci"}`, then `monitorLine {"name":"m","text":"build failed"}`.
+//! - `scheduledFire {"jobId"?, "deliveryNumber"?, "nextFireAtMs"?}`: a scheduled job fires.
+//! - `reminder {"name"?, "reminderAgentId"?, "blocking"?}`: a reminder agent checks; `complete` ends it. `foregroundCompleted {"ms"?}`:
+//!   the turn has done its work and waits so long for the blocking ones, which then complete.
+//! - `sideChatEnd {"status"?}`: open side chats are settled, `completed` (default), `rejected` or `cancelled`.
+
+use msp_types::msp::notifications::{
+    MonitorInboxItemAdmitted, MonitorInboxItemDrained, MonitorInboxItemVoided, TurnForegroundCompleted,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Args, Stage, Verb};
+use crate::commands::task::{self, End};
+use crate::decision::{Draft, Stream};
+use crate::items;
+use crate::session::{Action, Core};
+use crate::state::State;
+use crate::time::rfc3339;
+
+pub(super) const VERBS: &[Verb] = &[
+    Verb { name: "task", expand: run },
+    Verb { name: "monitor", expand: monitor },
+    Verb { name: "monitorLine", expand: line },
+    Verb { name: "monitorDrain", expand: drain },
+    Verb { name: "monitorVoid", expand: void },
+    Verb { name: "scheduledFire", expand: fire },
+    Verb { name: "reminder", expand: reminder },
+    Verb { name: "foregroundCompleted", expand: foreground },
+    Verb { name: "sideChatEnd", expand: side_chat },
+];
+
+/// How often a waiting turn looks after its task.
+const LOOK_MS: u64 = 10;
+
+fn call(args: &mut Args, stage: &mut Stage<'_>, tool: &str, arguments: &Value) -> Result<Map<String, Value>, String> {
+    let id = stage.item_id(args)?;
+    let call_id = format!("call_{:08x}", stage.mint.random() >> 32);
+    let members = json!({ "tool": tool, "callId": call_id, "args": arguments.to_string() });
+    Ok(items::new(&id, "toolCall", Some(&stage.submit.turn_id), members))
+}
+
+fn id_of(item: &Map<String, Value>) -> String {
+    item["itemId"].as_str().unwrap_or_default().to_owned()
+}
+
+fn run(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let tool = args.text("tool")?.unwrap_or_else(|| "shell".to_owned());
+    let command = args.text("command")?.unwrap_or_else(|| "true".to_owned());
+    let (ms, wait) = (args.number("ms")?, args.number("backgroundAfterMs")?);
+    let end = End {
+        status: args.text("status")?.unwrap_or_else(|| "completed".to_owned()),
+        failure: args.text("failureReason")?,
+        output: args.text("output")?.unwrap_or_default(),
+    };
+    let item = call(args, stage, &tool, &json!({ "command": command }))?;
+    args.end()?;
+    let id = id_of(&item);
+    let timers = id.clone();
+    Ok(vec![
+        Action::Emit(vec![items::start(&item)]),
+        Action::Do(Box::new(move |core| {
+            if let Some(wait) = wait {
+                let id = timers.clone();
+                core.after(wait, move |core| give_up_waiting(core, &id));
+            }
+            if let Some(ms) = ms {
+                core.after(ms, move |core| finish(core, &timers, &end));
+            }
+            Vec::new()
+        })),
+        look_after(id),
+    ])
+}
+
+/// Waits as long as the task holds the turn.
+fn look_after(id: String) -> Action {
+    Action::Do(Box::new(move |core| {
+        let holds = core.state.items.find(&id).is_some_and(|item| task::is_live(item) && !task::is_background(item));
+        if holds { vec![Action::Sleep(LOOK_MS), look_after(id)] } else { Vec::new() }
+    }))
+}
+
+fn give_up_waiting(core: &mut Core, id: &str) {
+    let item = core.state.items.find(id).filter(|item| task::is_live(item) && !task::is_background(item));
+    if let Some(draft) = item.map(|item| task::to_background(item, Some("timeout"))) {
+        core.emit(vec![draft]);
+    }
+}
+
+fn finish(core: &mut Core, id: &str, end: &End) {
+    let Some(item) = core.state.items.find(id).filter(|item| task::is_live(item)) else { return };
+    let drafts = task::end(item, end, &mut core.host.mint.lock());
+    core.emit(drafts);
+}
+
+fn monitor(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let description = args.text("description")?.ok_or("`description` is missing")?;
+    let item = call(args, stage, "monitor", &json!({ "description": description }))?;
+    args.end()?;
+    Ok(vec![Action::Emit(vec![items::start(&item)]), Action::Emit(vec![task::to_background(&item, None)])])
+}
+
+fn line(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let id = stage.named(args)?;
+    let text = args.text("text")?.ok_or("`text` is missing")?;
+    let kind = args.text("eventKind")?.unwrap_or_else(|| "line".to_owned());
+    args.end()?;
+    Ok(vec![Action::With(Box::new(move |state, mint| {
+        let arguments = state.items.find(&id).and_then(|item| item["args"].as_str()).unwrap_or_default();
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        let description = arguments["description"].as_str().unwrap_or_default();
+        let feed = json!({ "monitorId": id, "monitorDescription": description, "text": text });
+        let (entry, index) = (mint.uuid(), entries(state, &id).count());
+        let admitted = json!({
+            "itemId": entry, "taskId": id, "eventIndex": index, "lineIndex": 0, "eventKind": kind,
+            "queuedAt": rfc3339(mint.now_ms()), "showLines": true, "summary": format!("{description}: {text}"),
+            "displayBody": text, "body": format!("<monitor>{text}</monitor>"),
+        });
+        vec![
+            items::single(items::new(&mint.uuid(), "monitorFeed", None, feed)),
+            Draft::view::<MonitorInboxItemAdmitted>(Stream::Task(id.clone()), admitted),
+            Draft::fact("monitorInbox", json!({ entry: { "taskId": id, "waits": true } })),
+        ]
+    }))])
+}
+
+/// Inbox entries of a monitor, with whether they wait.
+fn entries<'a>(state: &'a State, task_id: &'a str) -> impl Iterator<Item = (&'a String, bool)> {
+    let inbox = state.facts.get("monitorInbox").and_then(Value::as_object).into_iter().flatten();
+    inbox.filter(move |(_, entry)| entry["taskId"] == task_id).map(|(id, entry)| (id, entry["waits"] == true))
+}
+
+fn drain(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let turn_id = stage.submit.turn_id.clone();
+    leave_inbox(args, stage, move |entry, now| {
+        let target = json!({ "kind": "run", "id": turn_id });
+        let params =
+            json!({ "itemId": entry, "drainedAt": now, "deliveryVisible": true, "drainTargetRunStream": target });
+        Draft::view::<MonitorInboxItemDrained>(Stream::Session, params)
+    })
+}
+
+fn void(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    leave_inbox(args, stage, |entry, now| {
+        Draft::view::<MonitorInboxItemVoided>(Stream::Session, json!({ "itemId": entry, "voidedAt": now }))
+    })
+}
+
+/// All waiting entries of a monitor leave the inbox.
+fn leave_inbox(
+    args: &mut Args,
+    stage: &mut Stage<'_>,
+    event: impl Fn(&str, String) -> Draft + Send + 'static,
+) -> Result<Vec<Action>, String> {
+    let id = stage.named(args)?;
+    args.end()?;
+    Ok(vec![Action::With(Box::new(move |state, mint| {
+        let waiting = entries(state, &id).filter(|(_, waits)| *waits);
+        waiting
+            .flat_map(|(entry, _)| {
+                let gone = json!({ entry: { "taskId": id, "waits": false } });
+                [event(entry, rfc3339(mint.now_ms())), Draft::fact("monitorInbox", gone)]
+            })
+            .collect()
+    }))])
+}
+
+fn fire(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let mut members = json!({ "jobId": args.text("jobId")?.unwrap_or_else(|| "job-1".to_owned()) });
+    for name in ["deliveryNumber", "nextFireAtMs"] {
+        if let Some(number) = args.number(name)? {
+            members[name] = number.into();
+        }
+    }
+    let id = stage.item_id(args)?;
+    args.end()?;
+    let turn_id = stage.submit.turn_id.clone();
+    Ok(vec![Action::With(Box::new(move |_, mint| {
+        members["scheduledFireAtMs"] = mint.now_ms().into();
+        vec![items::single(items::new(&id, "scheduledFire", Some(&turn_id), members))]
+    }))])
+}
+
+fn reminder(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let agent = args.text("reminderAgentId")?.unwrap_or_else(|| "reminder-1".to_owned());
+    let mut members = json!({
+        "reminderAgentId": agent, "generationId": 1, "taskId": stage.mint.uuid(),
+        "childSessionId": stage.mint.uuid(),
+    });
+    if args.flag("blocking")?.unwrap_or(false) {
+        members["blocking"] = true.into();
+    }
+    let id = stage.item_id(args)?;
+    args.end()?;
+    Ok(vec![Action::Emit(vec![items::start(&items::new(&id, "reminderChild", Some(&stage.submit.turn_id), members))])])
+}
+
+/// Open items of a turn that hold it although its work is done (ITEM-62).
+fn blocking<'a>(state: &'a State, turn_id: &'a str) -> impl Iterator<Item = &'a Map<String, Value>> {
+    state.items.open_of(Some(turn_id)).filter(|item| item["kind"] == "reminderChild" && item.contains_key("blocking"))
+}
+
+fn foreground(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let ms = args.number("ms")?.unwrap_or(0);
+    args.end()?;
+    let (turn_id, ended) = (stage.submit.turn_id.clone(), stage.submit.turn_id.clone());
+    Ok(vec![
+        Action::With(Box::new(move |state, _| {
+            let agents: Vec<_> = blocking(state, &turn_id).map(|item| item["reminderAgentId"].clone()).collect();
+            if agents.is_empty() {
+                return Vec::new(); // the list is never empty (TURN-23)
+            }
+            let params = json!({ "turnId": turn_id, "blockingAgents": agents });
+            vec![Draft::view::<TurnForegroundCompleted>(Stream::Run(turn_id.clone()), params)]
+        })),
+        Action::Sleep(ms),
+        Action::With(Box::new(move |state, _| {
+            blocking(state, &ended).map(|item| items::complete(item, "completed", |_| {})).collect()
+        })),
+    ])
+}
+
+fn side_chat(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let status = args.text("status")?.unwrap_or_else(|| "completed".to_owned());
+    args.end()?;
+    Ok(vec![Action::With(Box::new(move |state, _| {
+        let open = state.items.open_of(None).filter(|item| item["kind"] == "sideChat");
+        open.map(|item| items::complete(item, &status, |_| {})).collect()
+    }))])
+}

@@ -1,0 +1,76 @@
+//! Workflows.
+//!
+//! - `workflow {"name"?, "workflowRunId"?, "entryId"?, "scriptId"?, "triggerSource"?, "tokenBudget"?}`: a run begins, without children.
+//!   Example: `workflow {"name":"w","workflowRunId":"wfr-1","tokenBudget":200000}`.
+//! - `workflowChild {"name", "childId", "attempt"?, …}`: the row of a child, new or changed by the other members, such as `status`,
+//!   `terminal`, `label`, `failureKind`. Example: `workflowChild {"name":"w","childId":"c1","status":"started","label":"one"}`.
+//! - `workflowEnd {"name", "status"?}`: the run is over, `completed` (default), `failed` or `cancelled`.
+
+use serde_json::{Value, json};
+
+use super::{Args, Stage, Verb};
+use crate::commands::workflow::finish;
+use crate::items;
+use crate::session::Action;
+
+pub(super) const VERBS: &[Verb] = &[
+    Verb { name: "workflow", expand: workflow },
+    Verb { name: "workflowChild", expand: child },
+    Verb { name: "workflowEnd", expand: end },
+];
+
+fn workflow(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let mut members = json!({ "children": [], "stopAvailable": true });
+    let run_id = args.text("workflowRunId")?.unwrap_or_else(|| format!("wfr-{}", stage.mint.uuid()));
+    members["workflowRunId"] = run_id.into();
+    for (name, otherwise) in [("entryId", "scripted"), ("scriptId", "scripted@1"), ("triggerSource", "explicitUserAsk")]
+    {
+        members[name] = args.text(name)?.unwrap_or_else(|| otherwise.to_owned()).into();
+    }
+    if let Some(total) = args.number("tokenBudget")? {
+        members["tokenBudget"] = json!({ "total": total });
+    }
+    let id = stage.item_id(args)?;
+    args.end()?;
+    Ok(vec![Action::Emit(vec![items::start(&items::new(&id, "workflow", Some(&stage.submit.turn_id), members))])])
+}
+
+fn child(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let id = stage.named(args)?;
+    let child_id = args.text("childId")?.ok_or("`childId` is missing")?;
+    let attempt = args.number("attempt")?.unwrap_or(1);
+    let mut row = json!({ "childId": child_id, "attempt": attempt, "status": "scheduled" });
+    let mut change = serde_json::Map::new();
+    for name in ["status", "terminal", "label", "phase", "failureKind", "failureReason", "resultRef"] {
+        change.extend(args.text(name)?.map(|text| (name.to_owned(), Value::from(text))));
+    }
+    change.extend(args.number("durationMs")?.map(|number| ("durationMs".to_owned(), Value::from(number))));
+    args.end()?;
+    Ok(vec![Action::With(Box::new(move |state, _| {
+        let item = state.items.find(&id).filter(|item| item["status"] == "inProgress");
+        let update = item.map(|item| {
+            items::update(item, |item| {
+                let Some(Value::Array(rows)) = item.get_mut("children") else { return };
+                let held = rows.iter_mut().find(|held| held["childId"] == row["childId"] && held["attempt"] == attempt);
+                let target = if let Some(held) = held { held } else { &mut row };
+                if let Value::Object(target) = target {
+                    target.extend(change);
+                }
+                if !rows.iter().any(|held| held["childId"] == row["childId"] && held["attempt"] == attempt) {
+                    rows.push(row);
+                }
+            })
+        });
+        update.into_iter().collect()
+    }))])
+}
+
+fn end(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let id = stage.named(args)?;
+    let status = args.text("status")?.unwrap_or_else(|| "completed".to_owned());
+    args.end()?;
+    Ok(vec![Action::Do(Box::new(move |core| {
+        finish(core, &id, &status);
+        Vec::new()
+    }))])
+}

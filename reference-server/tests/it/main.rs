@@ -1,0 +1,53 @@
+//! Tests of the server over pipes in memory: raw frames in, raw frames out, every outgoing frame judged against the schema.
+//!
+//! - `peer`: the client that the tests are written with.
+//! - `connection`: framing, envelope, handshake, gates, errors.
+//! - `sessions`: start, list, read, resume, fork, leave, the ledger.
+//! - `recap`: recaps, uploads.
+//! - `settings`: settings, usage.
+//! - `shell`: commands of the user as processes.
+//! - `turns`: the life of turns and the provider.
+//! - `pages`: cursors, pages, subscriptions, gaps.
+//! - `crash`: loss of power at every step.
+//! - `log`: the log under damage and loss of power.
+//! - `compaction`: `session/compact`.
+//! - `goals`: `goal/…`.
+//! - `computer_use`: computer use, feedback.
+//! - `plugins`: skills, plugins, hooks.
+//! - `process`: the program itself.
+//! - `prompts`: approvals and questions to the user.
+//! - `raw_log`: the raw log and the projections.
+//! - `admissions`: peers that ask to be let in; worktrees.
+//! - `experimental`: the families of the host behind the opt-in.
+//! - `models`: the catalogue, and the choice from it.
+//! - `subagents`: `subagent/…`.
+//! - `tasks`: `task/…`, monitors, reminders.
+//! - `workflows`: `workflow/…`.
+//! - `table`: what of the protocol is not built yet.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
+
+mod admissions;
+mod compaction;
+mod computer_use;
+mod connection;
+mod crash;
+mod experimental;
+mod goals;
+mod log;
+mod models;
+mod pages;
+mod peer;
+mod plugins;
+mod process;
+mod prompts;
+mod raw_log;
+mod recap;
+mod sessions;
+mod settings;
+mod shell;
+mod subagents;
+mod table;
+mod tasks;
+mod turns;
+mod workflows;
