@@ -119,7 +119,7 @@ impl Command for WorkflowChildControl {
         };
         let item = live(ctx.state, &params.workflow_run_id)?;
         let attempts = || item.get("children").and_then(Value::as_array).into_iter().flatten();
-        let current = attempts().filter(|child| child["childId"] == params.child_id.as_str()).next_back();
+        let current = attempts().rfind(|child| child["childId"] == params.child_id.as_str());
         let Some(current) = current.filter(|child| child["attempt"] == params.attempt) else {
             return Err(Refusal::rejected("stale_attempt", "this is not the child's current attempt"));
         };

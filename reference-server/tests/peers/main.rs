@@ -1,12 +1,9 @@
-//! What needs others: a published SDK, and recordings from beside the repository, in `../shared`. Where they are absent the tests
-//! show as ignored, and with `REQUIRE_PEERS=1` they fail.
+//! What needs others: a published SDK. Where it is absent the tests show as ignored, and with `REQUIRE_PEERS=1` it is installed.
 //!
 //! - `sdk`: the published Python SDK drives the server, in a virtual environment that is made only under `REQUIRE_PEERS=1`.
-//! - `transcripts`: recorded conversations of another host, said again.
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod sdk;
-mod transcripts;
 
 use std::env;
 use std::path::PathBuf;
@@ -17,8 +14,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let required = env::var_os("REQUIRE_PEERS").is_some_and(|value| value == "1");
-    let mut trials = sdk::trials(required && !arguments.list);
-    trials.extend(transcripts::trials(required));
+    let trials = sdk::trials(required && !arguments.list);
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
