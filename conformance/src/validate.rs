@@ -261,14 +261,13 @@ impl Run<'_> {
         let by = if is_session { self.schemas.session.schema() } else { &*self.schemas.first };
         let also = self.schemas.also.iter().filter(|_| !is_session).map(|schema| schema.label().to_owned());
         self.revisions.extend(std::iter::once(by.label().to_owned()).chain(also));
-        self.done(name, &counts);
-        Ok(())
+        self.done(name, &counts)
     }
 
-    fn done(&mut self, name: &str, counts: &Counts) {
+    fn done(&mut self, name: &str, counts: &Counts) -> io::Result<()> {
         self.files += 1;
         self.total.add(counts);
-        self.printer.file(name, counts);
+        self.printer.file(name, counts)
     }
 
     fn transcript(&mut self, name: &str, reader: Box<dyn Read>) -> io::Result<()> {
@@ -322,7 +321,7 @@ impl Run<'_> {
             }
         }
         counts.add(&more);
-        self.done(name, &counts);
+        self.done(name, &counts)?;
         match fault {
             Some(message) => self.untold(name, &message),
             None => Ok(()),

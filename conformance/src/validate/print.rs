@@ -1,6 +1,6 @@
 //! Findings as text or as JSON, written as they come.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use msp_judge::report::visible;
@@ -33,7 +33,14 @@ pub(super) struct Printer<'w> {
     untold: Vec<serde_json::Value>,
     /// Whether the inputs are single values, of which there are no frames and bytes to count.
     values: bool,
+    /// Findings of the file that differ in place and value only: how many, by what they have in common.
+    alike: BTreeMap<String, u64>,
 }
+
+/// Findings of one kind that a file shows as text; further ones are counted.
+const MOST_ALIKE: u64 = 20;
+/// Kinds of findings that are told apart in one file; those of further kinds are all shown.
+const MOST_KINDS: usize = 4096;
 
 #[derive(Serialize)]
 struct InFile<'f> {
@@ -53,6 +60,7 @@ impl<'w> Printer<'w> {
             files: Vec::new(),
             untold: Vec::new(),
             values: options.target.is_some(),
+            alike: BTreeMap::new(),
         }
     }
 
@@ -68,6 +76,14 @@ impl<'w> Printer<'w> {
             let comma = if std::mem::take(&mut self.first) { "\n" } else { ",\n" };
             self.out.write_all(comma.as_bytes())?;
             return serde_json::to_writer(&mut self.out, &InFile { file, finding }).map_err(io::Error::from);
+        }
+        let key = kind_of(finding);
+        if self.alike.len() < MOST_KINDS || self.alike.contains_key(&key) {
+            let count = self.alike.entry(key).or_default();
+            *count += 1;
+            if *count > MOST_ALIKE {
+                return Ok(());
+            }
         }
         let file = visible(file);
         let place = if finding.line == 0 { file.into_owned() } else { format!("{file}:{}", finding.line) };
@@ -87,10 +103,16 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    pub(super) fn file(&mut self, file: &str, counts: &Counts) {
+    pub(super) fn file(&mut self, file: &str, counts: &Counts) -> io::Result<()> {
+        for (kind, count) in std::mem::take(&mut self.alike) {
+            if count > MOST_ALIKE {
+                writeln!(self.out, "{}: and {} more like it: {}", visible(file), count - MOST_ALIKE, visible(&kind))?;
+            }
+        }
         if self.format == Format::Json {
             self.files.push(serde_json::json!({ "file": file, "counts": self.counts(counts) }));
         }
+        Ok(())
     }
 
     pub(super) fn untold(&mut self, file: &str, message: &str) {
@@ -139,6 +161,14 @@ impl<'w> Printer<'w> {
         writeln!(self.out)?;
         self.out.flush()
     }
+}
+
+/// What findings that are alike have in common.
+fn kind_of(finding: &Finding) -> String {
+    let Finding { severity, rule, expected, revision, .. } = finding;
+    let parts = [finding.method.as_deref(), finding.definition.as_deref(), finding.keyword.as_deref()];
+    let place: Vec<&str> = parts.into_iter().flatten().collect();
+    format!("{}[{}]: {}: expected {expected}; judged by {revision}", severity.word(), rule.id(), place.join(" "))
 }
 
 fn word(outcome: Outcome) -> &'static str {

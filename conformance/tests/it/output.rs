@@ -183,6 +183,17 @@ fn what_two_bundles_find_alike_is_told_once() {
 }
 
 #[test]
+fn findings_that_are_alike_are_counted_beyond_twenty() {
+    let files = Files::new(&[("many.ndjson", &BAD.repeat(416))]);
+    let (_, out, _) = files.run(&["many.ndjson"]);
+    assert_eq!(out.matches("many.ndjson:").count(), 21, "{out}");
+    assert!(out.contains("\nmany.ndjson: and 396 more like it: error[ENV-1]: "), "{out}");
+    assert!(out.ends_with(": 416 errors, 0 warnings, 0 notes\n"), "{out}");
+    let (_, out, _) = files.run(&["--format", "json", "many.ndjson"]);
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["findings"].as_array().unwrap().len(), 416);
+}
+
+#[test]
 fn a_single_value_is_counted_as_one() {
     let files = Files::new(&[("empty.json", "{}")]);
     let (_, out, _) = files.run(&["--error", "internal", "empty.json"]);
