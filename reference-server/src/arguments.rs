@@ -24,6 +24,7 @@ pub(crate) enum Command {
 
 /// Settings of the host.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that have nothing to do with each other")]
 pub(crate) struct Serve {
     /// Keep sessions in this folder [default: the user's data directory].
     #[arg(long, value_name = "DIR")]

@@ -28,8 +28,8 @@ async fn begin(peer: &mut Peer) -> String {
 }
 
 fn workflow(frames: &[Value]) -> &Value {
-    let items = frames.iter().map(|frame| &frame["params"]["item"]);
-    items.filter(|item| item["kind"] == "workflow").last().unwrap()
+    let mut items = frames.iter().map(|frame| &frame["params"]["item"]);
+    items.rfind(|item| item["kind"] == "workflow").unwrap()
 }
 
 async fn reason(peer: &mut Peer, method: &str, params: Value) -> String {
