@@ -107,6 +107,19 @@
 //!   `serde_json::Number`); beyond the range of a double (`1e400`) the whole text is refused.
 //! - The order of members, and blanks.
 //!
+//! # What it costs
+//!
+//! Beside the output of plain typify for the same bundle, which loses unknown members and more; ratios of one run of
+//! `cargo bench -p msp-types` on two busy cores. Compile times are processor seconds with dependencies built.
+//!
+//! | | ours / plain | ratio |
+//! |---|---|---|
+//! | `cargo check` | 7.8 s / 11.5 s | 0.68 |
+//! | debug build | 7.7 s / 10.7 s | 0.72 |
+//! | library file | 17.3 MB / 21.5 MB | 0.81 |
+//! | decode `Item`, 104 members | 15.3 µs / 15.0 µs | 1.02 |
+//! | encode `Item`, 104 members | 5.8 µs / 4.8 µs | 1.22 |
+//!
 //! # Features
 //!
 //! - `strict` (on by default): `violations` and `from_json_strict`; brings regex-lite.
