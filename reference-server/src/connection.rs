@@ -1,7 +1,7 @@
 //! A connection: the life of the handshake, what it granted, and the one way out for every frame.
 //!
 //! In: [`Connection::receive`] takes one line through envelope, handshake state, method table and gates to its
-//! [family](crate::commands). Out: whatever leaves passes [`Connection::encode`], where the surface is cut to what the client opted
+//! [family](crate::commands). Out: whatever leaves passes `Connection::encode`, where the surface is cut to what the client opted
 //! in to, and the [seam](crate::seam).
 
 pub mod envelope;

@@ -1,4 +1,4 @@
-//! Projections: `projection/list`, `projection/read` (experimental). There is one, [`SESSION`]: the session as its log folds to it.
+//! Projections: `projection/list`, `projection/read` (experimental). There is one, `session`: the session as its log folds to it.
 
 use msp_types::msp::methods::{ProjectionList, ProjectionRead};
 use msp_types::msp::{ProjectionListParams, ProjectionListResult, ProjectionReadParams, ProjectionReadResult, errors};
