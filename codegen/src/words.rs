@@ -2,6 +2,7 @@
 //
 // This file is hand-written and travels: the generator writes it beside its output, so that the output depends on serde and
 // serde_json alone (and on regex-lite where a pattern is checked). Edit it in the generator, never in a copy.
+// It is one file, however long, because it is handed on whole; sections that an output does not ask for are left out of the copy.
 
 use std::collections::BTreeMap;
 use std::fmt;
