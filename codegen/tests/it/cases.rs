@@ -28,10 +28,15 @@ impl Case {
         Some(self.folder.join(name)).filter(|path| path.exists())
     }
 
+    /// `text` with `CASE` for the path of the folder.
+    pub(crate) fn without_place(&self, text: &str) -> String {
+        text.replace(&*self.folder.to_string_lossy().replace('\\', "/"), "CASE")
+    }
+
     /// Compares `text` with the snapshot `name` in the folder; the path of the folder reads `CASE` there.
     #[track_caller]
     pub(crate) fn assert(&self, name: &str, text: &str) {
-        let text = text.replace(&*self.folder.to_string_lossy().replace('\\', "/"), "CASE");
+        let text = self.without_place(text);
         let shows = std::fs::read_to_string(self.folder.join("shows.txt"));
         let shows = shows.unwrap_or_else(|error| panic!("{}/shows.txt: {error}", self.folder.display()));
         let mut settings = insta::Settings::clone_current();

@@ -1,11 +1,13 @@
 //! Reading: one folder per kind of input or question, with what it must come to as a snapshot.
 
+use std::collections::BTreeMap;
+
 use msp_codegen::diagnostic::{Colour, to_text};
 use msp_codegen::input;
 use msp_codegen::options::Options;
 use msp_codegen::schemas::{DefinitionId, Schemas};
 
-use crate::cases;
+use crate::cases::{self, Case};
 
 /// Each folder below `cases/input` is read.
 #[test]
@@ -13,13 +15,13 @@ fn cases() {
     for case in cases::all("input") {
         let (schemas, diagnostics) = input::read_all(&[case.schema()], &Options::default());
         let found = diagnostics.iter().map(|diagnostic| to_text(diagnostic, Colour::Never));
-        let text: Vec<String> = [describe(&schemas)].into_iter().chain(found).collect();
+        let text: Vec<String> = [describe(&schemas, &case)].into_iter().chain(found).collect();
         case.assert("read", &text.join("\n"));
     }
 }
 
-/// What was read, in the order in which it stands.
-fn describe(schemas: &Schemas) -> String {
+/// What was read, in the order in which it stands; texts in that of their keys, wherever the checkout lies.
+fn describe(schemas: &Schemas, case: &Case) -> String {
     let mut lines = vec![format!("kind: {:?}", schemas.kind)];
     let name = |id: DefinitionId| schemas.definition(id).name.clone();
     for document in &schemas.documents {
@@ -55,7 +57,9 @@ fn describe(schemas: &Schemas) -> String {
     for gate in &schemas.gated {
         lines.push(format!("gated: {gate}"));
     }
-    for (key, value) in &schemas.texts {
+    let texts: BTreeMap<String, &String> =
+        schemas.texts.iter().map(|(key, value)| (case.without_place(key), value)).collect();
+    for (key, value) in texts {
         lines.push(format!("text: {key}: {value}"));
     }
     if !schemas.fingerprints.is_empty() {
