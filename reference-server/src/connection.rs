@@ -43,6 +43,17 @@ enum Phase {
     Ready(Arc<Handshake>),
 }
 
+/// What became of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Framed {
+    /// Its bytes, line feed included.
+    Bytes(Vec<u8>),
+    /// The connection does not get it.
+    Withheld,
+    /// It is over the limit.
+    TooLarge,
+}
+
 /// Who sent a request.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -172,11 +183,24 @@ impl Connection {
         }
     }
 
+    /// Whether this connection gets a notification at all.
+    pub fn wants(&self, method: &str, params: &Map<String, Value>) -> bool {
+        self.ready().is_some_and(|handshake| gates().delivers(method, params, &handshake))
+    }
+
     /// The bytes of a notification; `None` where this connection does not get it.
-    pub fn notification(&self, method: &str, mut params: Value, now_ms: i64) -> Option<Vec<u8>> {
-        let handshake = self.ready()?;
-        if !gates().delivers(method, &params, &handshake) {
-            return None;
+    pub fn notification(&self, method: &str, params: Value, now_ms: i64) -> Option<Vec<u8>> {
+        match self.frame_of(method, params, now_ms) {
+            Framed::Bytes(bytes) => Some(bytes),
+            Framed::Withheld | Framed::TooLarge => None,
+        }
+    }
+
+    /// The frame of a notification.
+    pub fn frame_of(&self, method: &str, mut params: Value, now_ms: i64) -> Framed {
+        let Some(handshake) = self.ready() else { return Framed::Withheld };
+        if !params.as_object().is_some_and(|params| gates().delivers(method, params, &handshake)) {
+            return Framed::Withheld;
         }
         if !handshake.experimental {
             gates().strip_params(method, &mut params);
@@ -203,24 +227,25 @@ impl Connection {
     }
 
     fn send(&self, frame: Value, delivery: Delivery) {
-        if let Some(bytes) = self.encode(frame) {
+        if let Framed::Bytes(bytes) = self.encode(frame) {
             self.outbox.push(vec![bytes], delivery);
         }
     }
 
     /// The one way out. A frame over the limit is a fault of ours that never leaves: an answer becomes −32603 (FRAME-10).
-    fn encode(&self, frame: Value) -> Option<Vec<u8>> {
-        let mut frame = self.host.seam().frame(frame)?;
+    fn encode(&self, frame: Value) -> Framed {
+        let Some(mut frame) = self.host.seam().frame(frame) else { return Framed::Withheld };
         let mut bytes = frame.to_string().into_bytes();
-        if bytes.len() > self.host.config.frame_limit {
+        let limit = self.host.config.frame_limit;
+        if bytes.len() > limit {
             self.host.complain(&format!("a frame of {} bytes was held back", bytes.len()));
-            let id = frame.get_mut("id").map(Value::take).filter(|_| frame.get("result").is_some())?;
-            let error =
-                Refusal::internal("the answer does not fit a frame").with("limitBytes", self.host.config.frame_limit);
+            let id = frame.get_mut("id").map(Value::take).filter(|_| frame.get("result").is_some());
+            let Some(id) = id else { return Framed::TooLarge };
+            let error = Refusal::internal("the answer does not fit a frame").with("limitBytes", limit);
             bytes = json!({ "jsonrpc": "2.0", "id": id, "error": error.to_error() }).to_string().into_bytes();
         }
         bytes.push(b'\n');
-        Some(self.host.seam().bytes(bytes))
+        Framed::Bytes(self.host.seam().bytes(bytes))
     }
 
     fn phase(&self) -> MutexGuard<'_, Phase> {

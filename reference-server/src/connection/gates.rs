@@ -182,7 +182,7 @@ impl Gates {
     }
 
     /// Whether a connection gets a notification at all.
-    pub fn delivers(&self, method: &str, params: &Value, handshake: &Handshake) -> bool {
+    pub fn delivers(&self, method: &str, params: &Map<String, Value>, handshake: &Handshake) -> bool {
         let Some(gate) = self.notifications.get(method) else { return true };
         let capability = gate.capability.as_ref().is_none_or(|gate| {
             let applies = gate.member.as_ref().is_none_or(|member| params.get(member).is_some() != gate.when_absent);

@@ -85,12 +85,14 @@ impl Outbox {
             .await;
     }
 
-    /// Returns once so much was written that droppable frames find room for a while.
-    pub async fn half_empty(&self) {
+    /// Returns once so much was written that droppable frames find room for a while; `false` when nothing will be any more.
+    pub async fn half_empty(&self) -> bool {
         self.until(|outbox, queue| {
             queue.frames.len() <= outbox.most_frames / 2 && queue.bytes <= outbox.most_bytes / 2
         })
         .await;
+        let queue = self.queue();
+        !(queue.closed || queue.broken)
     }
 
     /// Whether a droppable frame finds room now.

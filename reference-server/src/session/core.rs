@@ -201,8 +201,7 @@ impl Core {
     /// Subscribes a connection from a place on; one that was subscribed starts anew there.
     pub fn attach(&mut self, connection: &Arc<Connection>, from: Position) {
         self.detach(connection);
-        let after = self.state.cursor(from);
-        self.subscribers.push(Subscriber::new(Arc::clone(connection), after));
+        self.subscribers.push(Subscriber::new(Arc::clone(connection), from));
     }
 
     /// Ends a subscription; nothing happens where there is none.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Core;
 use crate::commands::admission::payload;
-use crate::connection::{Connection, Delivery};
+use crate::connection::{Connection, Delivery, Framed};
 use crate::cursor::Position;
 use crate::fold::ViewEvent;
 use crate::view::page::{self, Asked};
@@ -18,19 +18,21 @@ const PAGE: usize = 256;
 #[derive(Debug)]
 pub struct Subscriber {
     connection: Arc<Connection>,
-    /// Cursor of the last event that reached it, or from which it is subscribed.
-    delivered: String,
-    /// Whether events after that one were dropped.
-    hole: bool,
+    /// Last event that reached it, or after which it is subscribed.
+    delivered: Position,
+    /// The newest event that was dropped after that one, if any was.
+    dropped: Option<Position>,
+    /// Whether all that may be dropped is, until it has read half of what waits for it.
+    stalled: bool,
     /// Where it is with older events: until it has them all, newer ones wait in the log.
     behind: Option<Position>,
-    /// Whether events that are in no log came by meanwhile.
-    missed: bool,
+    /// The first and the last event that are in no log and came by meanwhile.
+    missed: Option<(Position, Position)>,
 }
 
 impl Subscriber {
-    pub(super) fn new(connection: Arc<Connection>, after: String) -> Self {
-        Self { connection, delivered: after, hole: false, behind: None, missed: false }
+    pub(super) fn new(connection: Arc<Connection>, after: Position) -> Self {
+        Self { connection, delivered: after, dropped: None, stalled: false, behind: None, missed: None }
     }
 
     /// Whether it is this connection.
@@ -38,25 +40,69 @@ impl Subscriber {
         Arc::ptr_eq(&self.connection, connection)
     }
 
-    /// Delivers an event, or notes that it did not. An event that the connection does not want is no hole (GAP-6).
-    fn deliver(&mut self, session_id: &str, event: &ViewEvent, now_ms: i64) {
-        let params = Value::Object(event.params.clone());
-        let Some(frame) = self.connection.notification(&event.method, params, now_ms) else { return };
-        let cursor = event.params.get("viewCursor").and_then(Value::as_str).unwrap_or_default();
+    /// Delivers an event, or notes that it did not; `true` when this is where the connection stalls.
+    fn deliver(&mut self, session_id: &str, event: &ViewEvent, now_ms: i64) -> bool {
+        if self.behind.is_some() {
+            if !event.durable {
+                self.missed = Some((self.missed.map_or(event.position, |(first, _)| first), event.position));
+            }
+            return false;
+        }
+        // What is dropped in a row is one hole (GAP-2), so nothing slips in before there is room for more than one event.
+        let waits = self.stalled && !self.connection.is_protected(&event.method);
+        if waits && self.connection.wants(&event.method, &event.params) {
+            self.dropped = Some(event.position);
+        }
+        if waits || self.offer(session_id, event, now_ms) {
+            return false;
+        }
+        self.dropped = Some(event.position);
+        !std::mem::replace(&mut self.stalled, true)
+    }
+
+    /// Queues an event, behind the gap before it; `false` when there is no room. One that the connection does not want is no
+    /// hole (GAP-6), one that fits no frame is.
+    fn offer(&mut self, session_id: &str, event: &ViewEvent, now_ms: i64) -> bool {
+        if !self.connection.wants(&event.method, &event.params) {
+            return true;
+        }
         let mut frames = Vec::with_capacity(2);
-        if self.hole {
-            let gap = json!({ "sessionId": session_id, "after": self.delivered, "next": cursor });
+        if self.dropped.is_some() {
+            let (after, next) = (self.delivered.cursor(session_id), event.position.cursor(session_id));
+            let gap = json!({ "sessionId": session_id, "after": after, "next": next });
             frames.extend(self.connection.notification("view/gap", gap, now_ms));
         }
-        frames.push(frame);
+        match self.connection.frame_of(&event.method, Value::Object(event.params.clone()), now_ms) {
+            Framed::Bytes(frame) => frames.push(frame),
+            Framed::Withheld => return true,
+            Framed::TooLarge => {
+                self.dropped = Some(event.position);
+                return true;
+            }
+        }
         let delivery =
             if self.connection.is_protected(&event.method) { Delivery::Protected } else { Delivery::Droppable };
-        if self.connection.send_all(frames, delivery) {
-            self.hole = false;
-            cursor.clone_into(&mut self.delivered);
-        } else {
-            self.hole = true;
+        if !self.connection.send_all(frames, delivery) {
+            return false;
         }
+        self.delivered = event.position;
+        self.dropped = self.dropped.filter(|dropped| *dropped > event.position);
+        true
+    }
+
+    /// Delivers an event of the log to a subscriber that is behind; `false` when there is no room.
+    fn catch_up(&mut self, session_id: &str, event: &ViewEvent, now_ms: i64) -> bool {
+        let before = self.dropped;
+        if self.missed.is_some_and(|(first, last)| first < event.position && last > self.delivered) {
+            self.dropped = before.max(Some(self.delivered)); // some of them stand before this one
+        }
+        let room = self.connection.outbox.has_room() && self.offer(session_id, event, now_ms);
+        if room {
+            self.behind = Some(event.position);
+        } else {
+            self.dropped = before;
+        }
+        room
     }
 }
 
@@ -66,12 +112,13 @@ impl Core {
         let session_id = self.state.header.session_id.clone();
         for event in events {
             let now_ms = self.host.mint.lock().now_ms();
-            for subscriber in &mut self.subscribers {
-                if subscriber.behind.is_some() {
-                    subscriber.missed |= !event.durable;
-                } else {
-                    subscriber.deliver(&session_id, event, now_ms);
-                }
+            let stalls = |subscriber: &mut Subscriber| {
+                let stalled = subscriber.deliver(&session_id, event, now_ms);
+                stalled.then(|| Arc::clone(&subscriber.connection))
+            };
+            let stalled: Vec<_> = self.subscribers.iter_mut().filter_map(stalls).collect();
+            for connection in stalled {
+                self.when_it_reads(connection, Self::tell_gap);
             }
             let id = |member: &str| event.params.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
             let staged =
@@ -124,19 +171,47 @@ impl Core {
         if let Some(subscriber) = self.subscribers.iter_mut().find(|subscriber| subscriber.is(connection)) {
             subscriber.behind = Some(after);
         }
-        if self.catch_up(connection) {
-            return;
+        if !self.catch_up(connection) {
+            self.when_it_reads(Arc::clone(connection), Self::catch_up);
         }
-        let (session, connection) = (self.handle.clone().unwrap_or_default(), Arc::clone(connection));
+    }
+
+    /// Does something whenever a connection has read half of what waits for it, until there is nothing left to do.
+    fn when_it_reads(&self, connection: Arc<Connection>, work: fn(&mut Self, &Arc<Connection>) -> bool) {
+        let session = self.handle.clone().unwrap_or_default();
         tokio::spawn(async move {
-            loop {
-                connection.outbox.half_empty().await;
+            while connection.outbox.half_empty().await {
                 let Some(session) = session.upgrade() else { return };
-                if session.core().catch_up(&connection) {
+                if work(&mut session.core(), &connection) {
                     return;
                 }
             }
         });
+    }
+
+    /// Tells a subscriber that reads again of its hole, with the newest event that it may have: nobody has to wait for something
+    /// else to happen. Events that are in no log are told with the next one. `true` when there is nothing left to do.
+    fn tell_gap(&mut self, connection: &Arc<Connection>) -> bool {
+        let Self { state, log, host, subscribers, .. } = self;
+        let Some(subscriber) = subscribers.iter_mut().find(|subscriber| subscriber.is(connection)) else { return true };
+        subscriber.stalled = false;
+        if subscriber.dropped.is_none() || subscriber.behind.is_some() {
+            return true;
+        }
+        let wanted = |event: &ViewEvent| connection.wants(&event.method, &event.params);
+        match page::newest(state, log, subscriber.delivered, wanted) {
+            Ok(Some(event)) => {
+                let told = subscriber.offer(&state.header.session_id, &event, host.mint.lock().now_ms());
+                subscriber.stalled = !told;
+                told
+            }
+            Ok(None) => true,
+            Err(refusal) => {
+                let session_id = &state.header.session_id;
+                host.complain(&format!("the newest event of session {session_id} could not be read: {refusal:?}"));
+                true
+            }
+        }
     }
 
     /// Delivers a page of what a subscriber is behind; `true` when there is nothing left to do.
@@ -150,24 +225,19 @@ impl Core {
             limit: PAGE.min(host.config.outbox_frames.max(1)),
             frame_limit: host.config.frame_limit,
         };
+        let session_id = &state.header.session_id;
         let events = page::forward(state, log, asked).unwrap_or_else(|refusal| {
-            host.complain(&format!("events of session {} could not be replayed: {refusal:?}", state.header.session_id));
-            subscriber.missed = true;
+            host.complain(&format!("events of session {session_id} could not be replayed: {refusal:?}"));
+            subscriber.missed = Some((from, state.head));
             Vec::new()
         });
-        let mut last = None;
-        for event in &events {
-            if !connection.outbox.has_room() {
-                break;
-            }
-            subscriber.deliver(&state.header.session_id, event, host.mint.lock().now_ms());
-            last = Some(event.position);
-        }
-        subscriber.behind = last.or(subscriber.behind);
+        let told = |event: &&ViewEvent| subscriber.catch_up(session_id, event, host.mint.lock().now_ms());
+        let last = events.iter().take_while(told).last().map(|event| event.position);
         let done = events.is_empty() || last.is_some_and(|last| last.sequence >= state.newest_event);
         if done {
             subscriber.behind = None;
-            subscriber.hole |= std::mem::take(&mut subscriber.missed);
+            let missed = subscriber.missed.take().map(|(_, last)| last);
+            subscriber.dropped = subscriber.dropped.max(missed.filter(|missed| *missed > subscriber.delivered));
         }
         done
     }

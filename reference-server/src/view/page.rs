@@ -14,6 +14,9 @@ const ENOUGH_BYTES: usize = 384 * 1024;
 /// Bytes that an answer needs around its events.
 const FRAME_RESERVE: usize = 4096;
 
+/// Records that are read at once on the way back to the newest event.
+const WINDOW: u64 = 64;
+
 /// Where to read, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -115,6 +118,38 @@ fn backward(state: &State, log: &Log, asked: Asked) -> Result<Vec<ViewEvent>, Re
     let mut events = budget.done()?;
     events.reverse();
     Ok(events)
+}
+
+/// The newest event after a place that is wanted, if there is one. A damage is none: it is in pages only.
+///
+/// # Errors
+/// −32603 when the disk fails.
+pub fn newest(
+    state: &State,
+    log: &Log,
+    after: Position,
+    wanted: impl Fn(&ViewEvent) -> bool,
+) -> Result<Option<ViewEvent>, Refusal> {
+    let mut end = state.newest_event;
+    while end > after.sequence {
+        let start = end.saturating_sub(WINDOW).max(after.sequence) + 1;
+        let offset = log.offset_of(start).map_err(|error| failed(&error))?;
+        let mut found = None;
+        log.scan(offset, |line| {
+            let Line::Record(record, _) = line else { return true };
+            if record.sequence > end {
+                return false;
+            }
+            found = fold::view_event(&state.header.session_id, &record).filter(&wanted).or(found.take());
+            record.sequence < end
+        })
+        .map_err(|error| failed(&error))?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        end = start - 1;
+    }
+    Ok(None)
 }
 
 /// Takes events until the page is full.

@@ -3,7 +3,7 @@
 use msp_reference_server::{Config, Host};
 use serde_json::{Value, json};
 
-use crate::peer::{Peer, names};
+use crate::peer::{Peer, name, names};
 
 #[tokio::test(start_paused = true)]
 async fn pages_of_any_size_and_direction_are_what_was_seen() {
@@ -129,6 +129,40 @@ async fn a_slow_reader_gets_gaps_that_pages_fill() {
         );
         assert!(frames.iter().any(|frame| frame["params"]["viewCursor"] == *next), "{next}");
     }
+    peer.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_stalls_hears_of_its_gap_when_it_reads_again() {
+    let config = Config { outbox_frames: 8, ..Config::in_memory() };
+    let mut peer = Peer::over(Host::new(config), 2048).shake(json!({})).await;
+    let session = peer.start().await;
+    let params = json!({
+        "commandId": peer.command_id(), "sessionId": session,
+        "input": [{ "type": "text", "text": format!("@script\n{}", "tool {\"output\":\"o\"}\n".repeat(60)) }],
+    });
+    let id = peer.ask("turn/start", params).await;
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await; // reads nothing until the turn is over
+    peer.answer(id).await.unwrap();
+    let frames = peer.quiet().await; // and nothing happens after it
+    let last = frames
+        .iter()
+        .rposition(|frame| frame["params"]["viewCursor"].is_string() && frame["params"]["sourceRange"].is_object());
+    assert_eq!(name(&frames[last.unwrap()]), "turn/completed completed");
+    let gaps: Vec<_> = frames.iter().filter(|frame| frame["method"] == "view/gap").map(|gap| &gap["params"]).collect();
+    assert_eq!(gaps.len(), 1, "what is dropped in a row is one hole");
+    let cursors = |frames: &[Value]| -> Vec<Value> {
+        let durable = frames.iter().filter(|frame| frame["params"]["sourceRange"].is_object());
+        durable.map(|frame| frame["params"]["viewCursor"].clone()).collect()
+    };
+    let (seen, all) = (cursors(&frames), cursors(&peer.pages(&session).await));
+    let at = |cursor: &Value| seen.iter().position(|seen| seen == cursor);
+    assert_eq!(at(&gaps[0]["next"]), Some(seen.len() - 1));
+    let page = json!({ "sessionId": session, "cursor": gaps[0]["after"], "limit": 1000 });
+    let rest = cursors(peer.call("view/page", page).await.unwrap()["events"].as_array().unwrap());
+    let mut mended = seen[..seen.len() - 1].to_vec();
+    mended.extend(rest);
+    assert_eq!(mended, all, "what was seen and what the gap names is all there is");
     peer.finish().await;
 }
 
