@@ -381,12 +381,12 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 fn is_of_bundle(finding: &Finding) -> bool {
     matches!(
         finding.rule,
-        Rule::Schema
-            | Rule::NewWord
-            | Rule::StreamKind
-            | Rule::UnlistedRequest
-            | Rule::UnlistedNotification
-            | Rule::Direction
-            | Rule::Carrier
+        Rule::SCHEMA
+            | Rule::NEW_WORD
+            | Rule::STREAM_KIND
+            | Rule::UNLISTED_REQUEST
+            | Rule::UNLISTED_NOTIFICATION
+            | Rule::DIRECTION
+            | Rule::CARRIER
     )
 }

@@ -156,11 +156,11 @@ impl Judge {
                 "{} that answer no request of the transcript; only their envelopes were judged",
                 self.counts.unpaired
             );
-            self.add(Rule::Unpaired, self.unpaired_from, "responses to requests of the transcript", actual);
+            self.add(Rule::UNPAIRED, self.unpaired_from, "responses to requests of the transcript", actual);
         }
         if self.open.forgotten > 0 {
             let actual = format!("{} more, which were forgotten unanswered", self.open.forgotten);
-            self.add(Rule::Forgotten, 0, "65,536 open requests or fewer", actual);
+            self.add(Rule::FORGOTTEN, 0, "65,536 open requests or fewer", actual);
         }
         let used: BTreeSet<&str> = self.connections.iter().map(|connection| connection.schema.label()).collect();
         let revisions = used.into_iter().map(str::to_owned).collect();
@@ -231,7 +231,7 @@ impl Judge {
         if let (Insertion::InFlight(line), Some(_)) = (earlier, place.frame.side) {
             let name = method.map(|_| name.to_owned());
             let actual = format!("the id of the request in line {line}, which is open");
-            let mut finding = self.finding(Rule::IdInFlight, place, "an id that is free", actual);
+            let mut finding = self.finding(Rule::ID_IN_FLIGHT, place, "an id that is free", actual);
             "/id".clone_into(&mut finding.pointer);
             finding.method = name;
             finding.from = Some(asker);
@@ -246,7 +246,7 @@ impl Judge {
                 IdRef::Number(number) => number.to_string(),
                 IdRef::Text(text) => format!("\"{text}\""),
             };
-            let mut finding = self.finding(Rule::Unasked, place, "the id of an open request", actual);
+            let mut finding = self.finding(Rule::UNASKED, place, "the id of an open request", actual);
             "/id".clone_into(&mut finding.pointer);
             self.push(finding);
             return;
@@ -302,7 +302,7 @@ impl Judge {
                 shorten(host_version),
                 shorten(fingerprint)
             );
-            let mut finding = self.finding(Rule::Revision, place, "a host of a known revision", actual);
+            let mut finding = self.finding(Rule::REVISION, place, "a host of a known revision", actual);
             finding.method = Some("initialize".to_owned());
             "/result".clone_into(&mut finding.pointer);
             self.push(finding);
@@ -319,14 +319,14 @@ impl Judge {
     fn damaged(&mut self, entry: &Entry<'_>, damage: Damage) {
         let (rule, expected, actual) = match damage {
             Damage::NotUtf8 { valid } => {
-                (Rule::Json, "a line in UTF-8", format!("a byte that is not, after {valid} bytes"))
+                (Rule::JSON, "a line in UTF-8", format!("a byte that is not, after {valid} bytes"))
             }
             Damage::NoLineFeed { length } => {
-                (Rule::LineFeed, "a line feed at the end", format!("the end after {length} bytes"))
+                (Rule::LINE_FEED, "a line feed at the end", format!("the end after {length} bytes"))
             }
-            Damage::TooLong { length } => (Rule::TooLong, "a frame within the limit", format!("{length} bytes")),
-            Damage::NotARecord { what } => (Rule::Transcript, "a line of a transcript", what.to_owned()),
-            Damage::UnknownForm => (Rule::Transcript, "a line of a known form", "one that is not".to_owned()),
+            Damage::TooLong { length } => (Rule::TOO_LONG, "a frame within the limit", format!("{length} bytes")),
+            Damage::NotARecord { what } => (Rule::TRANSCRIPT, "a line of a transcript", what.to_owned()),
+            Damage::UnknownForm => (Rule::TRANSCRIPT, "a line of a known form", "one that is not".to_owned()),
         };
         let mut finding = Finding::new(rule, entry.line, expected, actual, self.newest.label());
         entry.conn.clone_into(&mut finding.conn);

@@ -1,7 +1,9 @@
 //! The rules that this release knows, by their stable ids.
 //!
-//! Ids with a number are those of the protocol's own rules; the others are shapes and transcripts as such. An id is
-//! never given to another rule.
+//! Ids with a number are those of the protocol's own rules: what they say is data, [`table`]. The others are about
+//! shapes and transcripts as such and stand here. An id is never given to another rule.
+
+pub mod table;
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -26,32 +28,23 @@ impl Severity {
     }
 }
 
+/// A rule that a finding names: its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rule(&'static str);
+
 macro_rules! rules {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $severity:ident;)+) => {
-        /// A rule that a finding names.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Rule {
-            $($(#[doc = $doc])+ $name,)+
+        impl Rule {
+            $($(#[doc = $doc])+ pub const $name: Self = Self($id);)+
+            /// The rules that the judge itself holds, without a monitor, in the order of the protocol.
+            pub const OWN: &[Self] = &[$(Self::$name),+];
         }
 
-        impl Rule {
-            /// All rules, in the order of the protocol.
-            pub const ALL: &[Self] = &[$(Self::$name),+];
-
-            /// The stable id.
-            pub const fn id(self) -> &'static str {
-                match self { $(Self::$name => $id),+ }
-            }
-
-            /// How much a breach weighs.
-            pub const fn severity(self) -> Severity {
-                match self { $(Self::$name => Severity::$severity),+ }
-            }
-
-            /// What the rule says.
-            pub const fn statement(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),+).trim_ascii_start()),+ }
+        /// What stands here about a rule of the judge itself: how much a breach weighs, and what it says.
+        fn own(id: &str) -> Option<(Severity, &'static str)> {
+            match id {
+                $($id => Some((Severity::$severity, concat!($($doc),+).trim_ascii_start())),)+
+                _ => None,
             }
         }
     };
@@ -59,69 +52,96 @@ macro_rules! rules {
 
 rules! {
     /// A line of a transcript is of a known form.
-    Transcript = "TRANSCRIPT", Error;
+    TRANSCRIPT = "TRANSCRIPT", Error;
     /// A frame is one JSON object in UTF-8.
-    Json = "FRAME-1", Error;
+    JSON = "FRAME-1", Error;
     /// A frame has no line feed inside.
-    InnerLineFeed = "FRAME-2", Error;
+    INNER_LINE_FEED = "FRAME-2", Error;
     /// The host sends no carriage return before the line feed.
-    CarriageReturn = "FRAME-4", Error;
+    CARRIAGE_RETURN = "FRAME-4", Error;
     /// Every frame, the last one too, ends with a line feed.
-    LineFeed = "FRAME-7", Error;
+    LINE_FEED = "FRAME-7", Error;
     /// A frame is no longer than the frame limit.
-    TooLong = "FRAME-8", Error;
+    TOO_LONG = "FRAME-8", Error;
     /// A frame is no array: there are no batches.
-    Batch = "FRAME-11", Error;
+    BATCH = "FRAME-11", Error;
     /// A name comes once in an object; the last one is judged.
-    Duplicate = "DUPLICATE", Error;
+    DUPLICATE = "DUPLICATE", Error;
     /// Every frame has `jsonrpc` `2.0`.
-    Version = "ENV-1", Error;
+    VERSION = "ENV-1", Error;
     /// A frame is a request, a notification, a result or an error.
-    Shape = "ENV-2", Error;
+    SHAPE = "ENV-2", Error;
     /// `result` is an object.
-    ResultObject = "ENV-3", Error;
+    RESULT_OBJECT = "ENV-3", Error;
     /// `params` is an object or left out.
-    ParamsObject = "ENV-4", Error;
+    PARAMS_OBJECT = "ENV-4", Error;
     /// An id is a string or an integer.
-    IdKind = "ENV-5", Error;
+    ID_KIND = "ENV-5", Error;
     /// An id is not used again while its request is open.
-    IdInFlight = "ENV-6", Error;
+    ID_IN_FLIGHT = "ENV-6", Error;
     /// Only an error may have the id null.
-    NullId = "ENV-9", Error;
+    NULL_ID = "ENV-9", Error;
     /// A response answers a request that is open, once.
-    Unasked = "ENV-13", Error;
+    UNASKED = "ENV-13", Error;
     /// The kind of an error belongs to its code. Watched for single values only.
-    ErrorKind = "ERR-3", Error;
+    ERROR_KIND = "ERR-3", Error;
     /// A method goes the way that the table says.
-    Direction = "DIRECTION", Error;
+    DIRECTION = "DIRECTION", Error;
     /// A method is sent as what it is: a request with an id, a notification without.
-    Carrier = "CARRIER", Error;
+    CARRIER = "CARRIER", Error;
     /// A value fits its definition.
-    Schema = "SCHEMA", Error;
+    SCHEMA = "SCHEMA", Error;
     /// A word stands in the list of its open enum.
-    NewWord = "OPEN-10", Warning;
+    NEW_WORD = "OPEN-10", Warning;
     /// The kind of a log stream is one of the known ones.
-    StreamKind = "CUR-10", Warning;
+    STREAM_KIND = "CUR-10", Warning;
     /// A request names a method of the bundle.
-    UnlistedRequest = "UNLISTED-REQUEST", Warning;
+    UNLISTED_REQUEST = "UNLISTED-REQUEST", Warning;
     /// A function or trigger is one of the session schemas.
-    UnlistedFunction = "UNLISTED-FUNCTION", Warning;
+    UNLISTED_FUNCTION = "UNLISTED-FUNCTION", Warning;
     /// A notification names a method of the bundle; receivers ignore others.
-    UnlistedNotification = "OPEN-6", Note;
+    UNLISTED_NOTIFICATION = "OPEN-6", Note;
     /// A response pairs with a request of the transcript; of others only the envelope is judged.
-    Unpaired = "UNPAIRED", Note;
+    UNPAIRED = "UNPAIRED", Note;
     /// A host reports a revision that is known, by fingerprint and version alike; else it is judged by the nearest.
-    Revision = "REVISION", Note;
+    REVISION = "REVISION", Note;
     /// Open requests are remembered up to a limit.
-    Forgotten = "FORGOTTEN", Note;
+    FORGOTTEN = "FORGOTTEN", Note;
     /// Every fault of a value is described, up to a limit for each frame.
-    More = "MORE", Note;
+    MORE = "MORE", Note;
 }
 
 impl Rule {
-    /// The rule of an id.
+    /// The rule of an id: one of the protocol's, or one of the judge's own.
     pub fn find(id: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|rule| rule.id() == id)
+        let of_table = || table::Table::msp().find(id).map(|row| row.rule());
+        Self::OWN.iter().copied().find(|rule| rule.id() == id).or_else(of_table)
+    }
+
+    /// Names a rule of the table. The id has to be there, which the tests of the table see to.
+    pub(crate) const fn of(id: &'static str) -> Self {
+        Self(id)
+    }
+
+    /// The stable id.
+    pub const fn id(self) -> &'static str {
+        self.0
+    }
+
+    /// How much a breach weighs: what the judge itself holds has a weight of its own, else the level of the rule says it.
+    pub fn severity(self) -> Severity {
+        match own(self.0) {
+            Some((severity, _)) => severity,
+            None => table::Table::msp().find(self.0).map_or(Severity::Error, |row| row.level().severity()),
+        }
+    }
+
+    /// What the rule says.
+    pub fn statement(self) -> &'static str {
+        match own(self.0) {
+            Some((_, statement)) => statement,
+            None => table::Table::msp().find(self.0).map_or("", |row| row.statement()),
+        }
     }
 }
 
@@ -137,7 +157,7 @@ mod tests {
 
     #[test]
     fn ids_are_unique_and_statements_are_sentences() {
-        for rule in Rule::ALL {
+        for rule in Rule::OWN {
             assert_eq!(Rule::find(rule.id()), Some(*rule));
             assert!(rule.statement().ends_with('.') && !rule.statement().starts_with(' '), "{}", rule.id());
         }

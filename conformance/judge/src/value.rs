@@ -166,7 +166,7 @@ impl Bench<'_> {
             Some(root) => self.part(&Part { method: name, root: &root.name, value, at: "", same }, found),
             None if value.is_object() => Ok(()),
             None => {
-                let rule = if part == CallPart::Params { Rule::ParamsObject } else { Rule::ResultObject };
+                let rule = if part == CallPart::Params { Rule::PARAMS_OBJECT } else { Rule::RESULT_OBJECT };
                 found.push(Finding::new(
                     rule,
                     0,
@@ -220,7 +220,7 @@ impl Bench<'_> {
         let mut expect = |pointer: &str, fits: bool, expected: String| {
             if !fits {
                 let actual = value.pointer(pointer).map_or_else(|| "nothing".to_owned(), Value::to_string);
-                let mut finding = Finding::new(Rule::ErrorKind, 0, &expected, actual, self.schema.label());
+                let mut finding = Finding::new(Rule::ERROR_KIND, 0, &expected, actual, self.schema.label());
                 pointer.clone_into(&mut finding.pointer);
                 found.push(finding);
             }

@@ -37,7 +37,7 @@ impl Judge {
                 self.explained(place, part.method, explained, &fits);
             }
             Err(message) => {
-                let mut finding = self.finding(Rule::Schema, place, "a definition that can be used", message);
+                let mut finding = self.finding(Rule::SCHEMA, place, "a definition that can be used", message);
                 finding.definition = Some(part.root.to_owned());
                 self.push(finding);
             }
@@ -106,13 +106,13 @@ pub(crate) fn accepts(other: &Schema, part: &Part<'_>) -> bool {
 pub(crate) fn twice(bytes: &[u8], make: impl Fn(Rule, &str, String) -> Finding) -> Vec<Finding> {
     let twice = document::duplicates(bytes);
     let shown = twice.pointers.into_iter().map(|pointer| {
-        let mut finding = make(Rule::Duplicate, "a name that comes once", "the name again".to_owned());
+        let mut finding = make(Rule::DUPLICATE, "a name that comes once", "the name again".to_owned());
         finding.pointer = pointer;
         finding
     });
     let mut found: Vec<Finding> = shown.collect();
     if twice.more > 0 {
-        found.push(make(Rule::More, "every name that comes twice in this list", format!("{} more", twice.more)));
+        found.push(make(Rule::MORE, "every name that comes twice in this list", format!("{} more", twice.more)));
     }
     found
 }
@@ -125,7 +125,7 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     for fault in explained.faults {
-        let mut finding = make(Rule::Schema, &fault.expected, fault.actual);
+        let mut finding = make(Rule::SCHEMA, &fault.expected, fault.actual);
         finding.definition = Some(fault.definition);
         finding.pointer = fault.pointer;
         finding.keyword = Some(fault.keyword);
@@ -134,10 +134,10 @@ pub(crate) fn findings(
         out.push(finding);
     }
     if explained.more > 0 {
-        out.push(make(Rule::More, "every fault of the frame in this list", format!("{} more", explained.more)));
+        out.push(make(Rule::MORE, "every fault of the frame in this list", format!("{} more", explained.more)));
     }
     for novelty in explained.novelties {
-        let rule = novelty.rule.as_deref().and_then(Rule::find).unwrap_or(Rule::NewWord);
+        let rule = novelty.rule.as_deref().and_then(Rule::find).unwrap_or(Rule::NEW_WORD);
         let expected = format!("a word of `{}`", novelty.definition);
         let mut finding = make(rule, &expected, format!("`{}`", shorten(&novelty.word)));
         finding.definition = Some(novelty.definition);
@@ -148,7 +148,7 @@ pub(crate) fn findings(
     }
     for (pointer, event) in explained.unlisted {
         let mut finding =
-            make(Rule::UnlistedNotification, "an event that the bundle lists", format!("`{}`", shorten(&event)));
+            make(Rule::UNLISTED_NOTIFICATION, "an event that the bundle lists", format!("`{}`", shorten(&event)));
         finding.pointer = pointer;
         out.push(finding);
     }

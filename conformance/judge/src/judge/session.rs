@@ -74,7 +74,7 @@ impl Judge {
         let Some(root) = session.find(id, part) else {
             let expected = "a function or trigger of the schemas";
             let mut finding =
-                self.session_finding(entry, Rule::UnlistedFunction, expected, format!("`{}`", shorten(id)));
+                self.session_finding(entry, Rule::UNLISTED_FUNCTION, expected, format!("`{}`", shorten(id)));
             finding.method = Some(id.to_owned());
             return self.push(finding);
         };
@@ -85,12 +85,12 @@ impl Judge {
                 finding.method = Some(id.to_owned());
                 finding
             }),
-            Err(message) => vec![self.session_finding(entry, Rule::Schema, "a definition that can be used", message)],
+            Err(message) => vec![self.session_finding(entry, Rule::SCHEMA, "a definition that can be used", message)],
         };
         for mut finding in made {
             // What an envelope of the store carries is named by a trigger, not by a notification.
-            if finding.rule == Rule::UnlistedNotification {
-                (finding.rule, finding.severity) = (Rule::UnlistedFunction, Rule::UnlistedFunction.severity());
+            if finding.rule == Rule::UNLISTED_NOTIFICATION {
+                (finding.rule, finding.severity) = (Rule::UNLISTED_FUNCTION, Rule::UNLISTED_FUNCTION.severity());
                 "a trigger of the schemas".clone_into(&mut finding.expected);
             }
             self.push(finding);
@@ -98,7 +98,7 @@ impl Judge {
     }
 
     fn broken_line(&mut self, entry: &Entry<'_>, actual: &str) {
-        let finding = self.session_finding(entry, Rule::Transcript, "a line of a transcript", actual.to_owned());
+        let finding = self.session_finding(entry, Rule::TRANSCRIPT, "a line of a transcript", actual.to_owned());
         self.push(finding);
     }
 

@@ -23,19 +23,23 @@ impl Judge {
     pub(super) fn slow(&mut self, place: Place<'_>) {
         let bytes = place.frame.bytes;
         if place.frame.side == Some(Side::Server) && bytes.last() == Some(&b'\r') {
-            let finding =
-                self.finding(Rule::CarriageReturn, place, "a line feed only", "a carriage return before it".to_owned());
+            let finding = self.finding(
+                Rule::CARRIAGE_RETURN,
+                place,
+                "a line feed only",
+                "a carriage return before it".to_owned(),
+            );
             self.push(finding);
         }
         if let Some(at) = memchr::memchr(b'\n', bytes) {
             let finding =
-                self.finding(Rule::InnerLineFeed, place, "no line feed inside", format!("one after {at} bytes"));
+                self.finding(Rule::INNER_LINE_FEED, place, "no line feed inside", format!("one after {at} bytes"));
             self.push(finding);
         }
         let value: Value = match serde_json::from_slice(bytes) {
             Ok(value) => value,
             Err(error) => {
-                let finding = self.finding(Rule::Json, place, "a JSON object", document::fault(bytes, &error));
+                let finding = self.finding(Rule::JSON, place, "a JSON object", document::fault(bytes, &error));
                 self.push(finding);
                 return;
             }
@@ -46,11 +50,11 @@ impl Judge {
         match &value {
             Value::Object(members) => self.envelope(place, members),
             Value::Array(_) => {
-                let finding = self.finding(Rule::Batch, place, "one object", "an array".to_owned());
+                let finding = self.finding(Rule::BATCH, place, "one object", "an array".to_owned());
                 self.push(finding);
             }
             other => {
-                let finding = self.finding(Rule::Json, place, "a JSON object", shorten(&other.to_string()));
+                let finding = self.finding(Rule::JSON, place, "a JSON object", shorten(&other.to_string()));
                 self.push(finding);
             }
         }
@@ -65,11 +69,11 @@ impl Judge {
 
     fn envelope(&mut self, place: Place<'_>, members: &Map<String, Value>) {
         if members.get("jsonrpc").is_none_or(|version| version != "2.0") {
-            self.at(Rule::Version, place, "/jsonrpc", "\"2.0\"", members.get("jsonrpc"));
+            self.at(Rule::VERSION, place, "/jsonrpc", "\"2.0\"", members.get("jsonrpc"));
         }
         let Some(kind) = kind(members) else {
             let finding =
-                self.finding(Rule::Shape, place, "a request, a notification, a result or an error", shape(members));
+                self.finding(Rule::SHAPE, place, "a request, a notification, a result or an error", shape(members));
             return self.push(finding);
         };
         let id = self.id(place, members.get("id"), members.contains_key("error"));
@@ -87,8 +91,8 @@ impl Judge {
             // An integer all the same, only one that does not fit 64 bits or is written as `1.0`: nothing pairs with it.
             Value::Number(number) if number.as_f64().is_some_and(|it| it.fract() == 0.0) => {}
             Value::Null if in_error => {}
-            null @ Value::Null => self.at(Rule::NullId, place, "/id", "a string or an integer", Some(null)),
-            other => self.at(Rule::IdKind, place, "/id", "a string or an integer", Some(other)),
+            null @ Value::Null => self.at(Rule::NULL_ID, place, "/id", "a string or an integer", Some(null)),
+            other => self.at(Rule::ID_KIND, place, "/id", "a string or an integer", Some(other)),
         }
         None
     }
@@ -100,7 +104,7 @@ impl Judge {
         let params = members.get("params");
         let empty = Value::Object(Map::new());
         if let Some(params) = params.filter(|params| !params.is_object()) {
-            self.at(Rule::ParamsObject, place, "/params", "an object", Some(params));
+            self.at(Rule::PARAMS_OBJECT, place, "/params", "an object", Some(params));
         } else if let Some(row) = found.map(|method| &schema.methods[method]) {
             if let Some(root) = &row.params {
                 let value = params.unwrap_or(&empty);
@@ -110,7 +114,7 @@ impl Judge {
             }
         }
         if found.is_none() {
-            let rule = if has_id { Rule::UnlistedRequest } else { Rule::UnlistedNotification };
+            let rule = if has_id { Rule::UNLISTED_REQUEST } else { Rule::UNLISTED_NOTIFICATION };
             let mut finding =
                 self.finding(rule, place, "a method that the bundle lists", format!("`{}`", shorten(name)));
             "/method".clone_into(&mut finding.pointer);
@@ -135,11 +139,11 @@ impl Judge {
         let mut found = Vec::new();
         if request != has_id {
             let (expected, actual) = if request { ("a request", "no id") } else { ("a notification", "an id") };
-            found.push(self.finding(Rule::Carrier, place, expected, actual.to_owned()));
+            found.push(self.finding(Rule::CARRIER, place, expected, actual.to_owned()));
         }
         if let Some(side) = place.frame.side.filter(|side| *side != sender) {
             let expected = format!("a frame of the {}", sender.word());
-            found.push(self.finding(Rule::Direction, place, &expected, format!("one of the {}", side.word())));
+            found.push(self.finding(Rule::DIRECTION, place, &expected, format!("one of the {}", side.word())));
         }
         for mut finding in found {
             "/method".clone_into(&mut finding.pointer);
@@ -159,7 +163,7 @@ impl Judge {
         }
         match members.get("result") {
             Some(result) if !result.is_object() => {
-                self.at(Rule::ResultObject, place, "/result", "an object", Some(result));
+                self.at(Rule::RESULT_OBJECT, place, "/result", "an object", Some(result));
             }
             Some(result) => {
                 if let Some((row, root)) = row.and_then(|row| Some((row, row.result.as_ref()?))) {

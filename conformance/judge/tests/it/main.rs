@@ -6,4 +6,5 @@ mod format;
 mod frames;
 mod mutate;
 mod reference;
+mod rules;
 mod soundness;

@@ -96,7 +96,7 @@ fn is_fine(schema: &Arc<Schema>, sample: &Sample, bytes: &[u8]) -> bool {
     let frame = Frame { side: Some(sample.side), bytes };
     judge.observe(&Entry { line: 2, conn: "", what: What::Frame(frame) });
     // Which requests are open is nothing that a schema knows.
-    judge.finish().findings.iter().all(|finding| matches!(finding.rule, Rule::Unpaired | Rule::Unasked))
+    judge.finish().findings.iter().all(|finding| matches!(finding.rule, Rule::UNPAIRED | Rule::UNASKED))
 }
 
 /// Keywords that MSP does not use, so that nothing of the compiler goes untried.

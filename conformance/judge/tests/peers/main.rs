@@ -7,22 +7,56 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use msp_judge::rules::table::Table;
 use msp_judge::{Judge, Library, Profile, SessionSchema, Severity, Surface, judge_transcript};
 
 fn main() -> ExitCode {
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/msp/transcripts");
-    let absent = !recordings.is_dir();
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/msp");
     let required = std::env::var_os("REQUIRE_PEERS").is_some();
-    let kind = if absent { "no published recordings beside the repository" } else { "" };
-    let trial = Trial::test("published_recordings_have_exactly_the_known_findings", move || {
-        if absent {
-            Err(Failed::from(format!("REQUIRE_PEERS is set, but {} is not there", recordings.display())))
-        } else {
-            check(&recordings)
-        }
-    });
-    let trials = vec![trial.with_kind(kind).with_ignored_flag(absent && !required)];
+    let trial = |name: &str, path: PathBuf, what: &str, check: fn(&Path) -> Result<(), Failed>| {
+        let absent = !path.exists();
+        let kind = if absent { format!("no {what} beside the repository") } else { String::new() };
+        let run = move || match absent {
+            true => Err(Failed::from(format!("REQUIRE_PEERS is set, but {} is not there", path.display()))),
+            false => check(&path),
+        };
+        Trial::test(name, run).with_kind(kind).with_ignored_flag(absent && !required)
+    };
+    let trials = vec![
+        trial(
+            "published_recordings_have_exactly_the_known_findings",
+            shared.join("transcripts"),
+            "published recordings",
+            check,
+        ),
+        trial("every_rule_of_the_text_is_in_the_table", shared.join("behaviour.md"), "text of the rules", rules),
+    ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The table has the rules of the text, in its order, with its levels and whom they bind.
+fn rules(text: &Path) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(text)?;
+    let of_text: Vec<String> = text.lines().filter_map(tagged).collect();
+    let of_table: Vec<String> = Table::msp()
+        .rows()
+        .iter()
+        .map(|row| format!("{} {} {}", row.id(), row.level().word(), row.who().word()))
+        .collect();
+    println!("{} rules in the text, {} in the table", of_text.len(), of_table.len());
+    match of_text.iter().zip(&of_table).find(|(text, table)| text != table) {
+        Some((text, table)) => Err(format!("the text has {text} where the table has {table}").into()),
+        None if of_text.len() != of_table.len() => Err("one of both goes on where the other ends".into()),
+        None => Ok(()),
+    }
+}
+
+/// Id, level and side of a line such as `- **CUR-1** [MUST, host] …`.
+fn tagged(line: &str) -> Option<String> {
+    let (id, rest) = line.strip_prefix("- **")?.split_once("** [")?;
+    let (tag, _) = rest.split_once(']')?;
+    let (level, who) = tag.split_once(", ")?;
+    Some(format!("{id} {level} {who}"))
 }
 
 /// The findings that the published recordings are known to have, and nothing else.
