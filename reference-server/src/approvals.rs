@@ -91,7 +91,8 @@ pub fn ask_again(prompt: &Prompt) -> Draft {
     let fresh = |value: &mut Value| *value = approval_id.as_str().into();
     fresh(&mut params["approvalId"]);
     fresh(&mut params["currentRequirementId"]["approvalId"]);
-    for stage in params["subject"]["stages"].as_array_mut().into_iter().flatten() {
+    let stages = params["subject"].get_mut("stages").and_then(Value::as_array_mut);
+    for stage in stages.into_iter().flatten() {
         fresh(&mut stage["requirementId"]["approvalId"]);
     }
     params["judgeEscalated"] = false.into();

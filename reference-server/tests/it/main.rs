@@ -14,6 +14,7 @@
 //! - `goals`: `goal/…`.
 //! - `computer_use`: computer use, feedback.
 //! - `plugins`: skills, plugins, hooks.
+//! - `orders`: the orders on the wire.
 //! - `process`: the program itself.
 //! - `prompts`: approvals and questions to the user.
 //! - `raw_log`: the raw log and the projections.
@@ -36,6 +37,7 @@ mod experimental;
 mod goals;
 mod log;
 mod models;
+mod orders;
 mod pages;
 mod peer;
 mod plugins;

@@ -207,17 +207,29 @@ impl Peer {
 
     /// Ends the input, reads what is left and waits for the host to drain. Everything that came is judged.
     pub(crate) async fn finish(mut self) -> Vec<Value> {
-        self.writer.take().unwrap().shutdown().await.unwrap();
+        self.close().await;
         let frames = self.quiet().await;
         (&mut self.serving).await.unwrap().unwrap();
         self.judge();
         frames
     }
 
+    /// Ends the input.
+    pub(crate) async fn close(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            writer.shutdown().await.unwrap();
+        }
+    }
+
     /// Goes away without a word, as a client that is killed; what came is judged.
     pub(crate) fn vanish(self) {
-        self.serving.abort();
         self.judge();
+        self.kill();
+    }
+
+    /// Goes away without a word and without a judge.
+    pub(crate) fn kill(self) {
+        self.serving.abort();
     }
 
     #[track_caller]
