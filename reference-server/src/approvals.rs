@@ -15,7 +15,7 @@ pub struct Ask {
     pub item: Map<String, Value>,
     /// What is to be done; kind `shell` with `stages` of argument lists is decided stage by stage.
     pub subject: Value,
-    /// Choices in place of the usual ones.
+    /// Choices in place of the usual ones, or the names of those of them that are offered.
     pub choices: Option<Value>,
     /// Whether a protected file is written (APPR-22).
     pub protected: bool,
@@ -69,7 +69,7 @@ pub fn request(ask: &Ask, approval_id: &str, task_id: &str) -> Draft {
         "approvalId": approval_id, "turnId": text("turnId"), "taskId": task_id, "itemId": text("itemId"),
         "toolCallId": text("callId"), "toolName": text("tool"), "rawArgs": text("args"),
         "currentRequirementId": requirement(approval_id, current_stage(&subject).unwrap_or(0)),
-        "availableChoices": ask.choices.clone().unwrap_or_else(|| choices(&subject, ask.protected)),
+        "availableChoices": offered(ask, &subject),
         "subject": subject, "protectedWrite": ask.protected, "judgeEscalated": false,
     });
     Draft::view::<ApprovalRequested>(Stream::Review(approval_id.to_owned()), params)
@@ -184,6 +184,19 @@ pub fn persistence(prompt: &Prompt, failed: Option<&str>) -> Draft {
         "currentRequirementId": prompt.params["currentRequirementId"], "subject": prompt.params["subject"],
     });
     Draft::view::<ApprovalUpdated>(Stream::Review(prompt.id.clone()), params)
+}
+
+/// The choices of an ask.
+fn offered(ask: &Ask, subject: &Value) -> Value {
+    let usual = choices(subject, ask.protected);
+    let named = ask.choices.as_ref().and_then(Value::as_array).filter(|named| named.iter().all(Value::is_string));
+    match (named, &ask.choices, usual) {
+        (Some(named), _, Value::Array(usual)) => {
+            usual.into_iter().filter(|choice| named.contains(&choice["choiceId"])).collect()
+        }
+        (None, Some(own), _) => own.clone(),
+        (_, _, usual) => usual,
+    }
 }
 
 /// The usual choices: once, for the session, for good, and no; only once and no where a rule has no place (APPR-22).

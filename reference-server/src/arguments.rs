@@ -51,6 +51,9 @@ pub(crate) struct Serve {
     /// Accept `session/userShell`, and reject what it asks for.
     #[arg(long)]
     disable_shell: bool,
+    /// Grant this capability to nobody; may be given more than once.
+    #[arg(long, value_name = "CAPABILITY")]
+    withhold: Vec<String>,
     /// Refuse changes to plugins and marketplaces, as a managed host does.
     #[arg(long)]
     lock_plugins: bool,
@@ -84,6 +87,7 @@ impl Serve {
         config.frame_limit = self.frame_limit;
         config.approval_mode = self.approval_mode;
         config.shell = !self.disable_shell;
+        config.withheld = self.withhold.into_iter().collect();
         config.plugin_changes = !self.lock_plugins;
         config.computer_use = !self.disable_computer_use;
         config.skill_folders = skill_folders();

@@ -1,6 +1,6 @@
 //! Settings of a host: fixed at its start, never on the wire.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::provider::Script;
@@ -24,6 +24,8 @@ pub struct Config {
     pub fingerprint: String,
     /// Whether `session/userShell` runs anything.
     pub shell: bool,
+    /// Capabilities that no client gets, whatever it asks for (CAP-1).
+    pub withheld: BTreeSet<String>,
     /// Whether workspaces count as trusted.
     pub trust_workspace: bool,
     /// Approval mode of new sessions, and the ceiling of changes (APPR-25).
@@ -58,6 +60,7 @@ impl Config {
             frame_limit: FRAME_LIMIT,
             fingerprint: msp_schema::published::manifest(msp_schema::Surface::Stable).fingerprint,
             shell: true,
+            withheld: BTreeSet::new(),
             trust_workspace: false,
             approval_mode: "promptUnmatched".to_owned(),
             command_capacity: 64,

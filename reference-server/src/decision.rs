@@ -3,7 +3,7 @@
 use msp_types::Event;
 use serde_json::{Map, Value};
 
-use crate::mint::Mint;
+use crate::mint::{Mint, derived_uuid};
 use crate::record::{Body, Stored};
 use crate::session::Core;
 use crate::state::{State, Submit};
@@ -24,10 +24,12 @@ pub enum Stream {
     Session,
     /// That of a turn.
     Run(String),
-    /// That of an approval.
+    /// That of the review of an approval, by the approval's id.
     Review(String),
     /// That of a task.
     Task(String),
+    /// Another kind, and its id.
+    Other(String, String),
 }
 
 impl Draft {
@@ -65,12 +67,14 @@ impl Draft {
 
 impl Stream {
     /// Kind and id as the wire writes them.
-    pub fn named(&self, session_id: &str) -> (&'static str, String) {
+    pub fn named(&self, session_id: &str) -> (&str, String) {
         match self {
             Self::Session => ("session", session_id.to_owned()),
             Self::Run(id) => ("run", id.clone()),
-            Self::Review(id) => ("approval.review", id.clone()),
+            // A review is no approval: its id follows from that of the approval, so that each load finds the same.
+            Self::Review(id) => ("approval.review", derived_uuid(&format!("review/{id}"), id)),
             Self::Task(id) => ("task", id.clone()),
+            Self::Other(kind, id) => (kind, id.clone()),
         }
     }
 }

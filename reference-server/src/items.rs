@@ -83,11 +83,13 @@ fn next(item: &Map<String, Value>, change: impl FnOnce(&mut Map<String, Value>))
     item
 }
 
-/// The stream of an item's records: messages and compactions ride on their run, all else on the session (as the recordings show it).
+/// The stream of an item's records: messages, questions and compactions ride on their run, all else on the session (as the recordings
+/// show it).
 fn stream(item: &Map<String, Value>) -> Stream {
     let kind = item.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let asks = item.get("tool").is_some_and(|tool| tool == "request_user_input");
     match item.get("turnId").and_then(Value::as_str) {
-        Some(turn_id) if matches!(kind, "userMessage" | "agentMessage" | "reasoning" | "compaction") => {
+        Some(turn_id) if asks || matches!(kind, "userMessage" | "agentMessage" | "reasoning" | "compaction") => {
             Stream::Run(turn_id.to_owned())
         }
         _ => Stream::Session,

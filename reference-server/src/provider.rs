@@ -10,7 +10,8 @@
 //! say {"text":"It says hello.","chunks":3,"delayMs":20}
 //! ```
 //!
-//! Empty lines and lines that begin with `#` are skipped. In a file, the line `turn` begins the steps of the next turn of a session.
+//! Empty lines and lines that begin with `#` are skipped. In a file, the line `turn` begins the steps of the next turn of a session,
+//! and the line `start`, before all turns, those of a session that has just started: events that no turn is behind.
 //! The verbs are listed in [`VERBS`], one file per family in `provider/steps/`; each documents its arguments.
 //! A step that cannot be read fails its turn with `configError` and names the line.
 
@@ -24,6 +25,7 @@ use serde_json::Value;
 pub use self::script::{Script, ScriptError, Step};
 pub use self::steps::{Args, Stage, VERBS, Verb};
 use crate::commands::session_shell;
+use crate::decision::Draft;
 use crate::mint::Mint;
 use crate::session::Action;
 use crate::state::{State, Submit};
@@ -50,20 +52,43 @@ pub fn plan(script: &Script, state: &State, submit: &Submit, mint: &mut Mint) ->
     };
     let mut place = Stage { state, mint, submit, names: &mut names };
     for step in &steps {
-        let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);
-        let expanded = match verb {
-            Some(verb) => (verb.expand)(&mut Args::new(step.args.clone()), &mut place),
-            None => Err(format!("no verb `{}`", step.verb)),
-        };
-        match expanded {
+        match expand(step, &mut place) {
             Ok(more) => actions.extend(more),
             Err(message) => {
-                actions.push(config_error(&format!("script line {}: {message}", step.line)));
+                actions.push(config_error(&message));
                 return actions;
             }
         }
     }
     actions
+}
+
+/// What happens in a session that has just started: drafts of events, shown after the answer. Steps that take time have no place there.
+///
+/// # Errors
+/// A text that names the line.
+pub fn at_start(script: &Script, state: &State, mint: &mut Mint) -> Result<Vec<Draft>, String> {
+    let (submit, mut names, mut drafts) = (Submit::default(), BTreeMap::new(), Vec::new());
+    let mut place = Stage { state, mint, submit: &submit, names: &mut names };
+    for step in &script.start {
+        for action in expand(step, &mut place)? {
+            match action {
+                Action::Emit(more) => drafts.extend(more),
+                _ => return Err(format!("script line {}: `{}` has no place at a start", step.line, step.verb)),
+            }
+        }
+    }
+    Ok(drafts)
+}
+
+/// The actions of a step.
+fn expand(step: &Step, place: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);
+    let expanded = match verb {
+        Some(verb) => (verb.expand)(&mut Args::new(step.args.clone()), place),
+        None => Err(format!("no verb `{}`", step.verb)),
+    };
+    expanded.map_err(|message| format!("script line {}: {message}", step.line))
 }
 
 fn echo(text: &str) -> Step {

@@ -45,6 +45,19 @@ pub struct StreamPosition {
     /// Number in the stream, from 1.
     #[serde(rename = "seq")]
     pub sequence: u64,
+    /// Where the range of the event begins, if that is before this record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<First>,
+}
+
+/// The first record of a source range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct First {
+    /// UUID of the record.
+    pub id: String,
+    /// Number in the stream, from 1.
+    #[serde(rename = "seq")]
+    pub sequence: u64,
 }
 
 /// What a record says.
@@ -140,9 +153,13 @@ pub struct Stored {
 }
 
 impl Record {
-    /// The source range of an event that comes from this record alone (CUR-8).
+    /// The source range of the event that comes from this record, and from those before it that it builds on (CUR-8).
     pub fn source_range(&self) -> SourceRange {
-        let position = || RecordPosition::new(self.id.clone(), i64::try_from(self.stream.sequence).unwrap_or(i64::MAX));
-        SourceRange::new(position(), position(), StreamRef::new(self.stream.id.clone(), self.stream.kind.clone()))
+        let position =
+            |id: &str, sequence| RecordPosition::new(id.to_owned(), i64::try_from(sequence).unwrap_or(i64::MAX));
+        let last = position(&self.id, self.stream.sequence);
+        let first =
+            self.stream.since.as_ref().map_or_else(|| last.clone(), |first| position(&first.id, first.sequence));
+        SourceRange::new(first, last, StreamRef::new(self.stream.id.clone(), self.stream.kind.clone()))
     }
 }

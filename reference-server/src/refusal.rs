@@ -30,6 +30,13 @@ impl Refusal {
         self
     }
 
+    /// Makes a rejection that of a command; the text is the one that hosts were seen to send, whose last word is the reason.
+    #[must_use]
+    pub fn of_command(mut self, method: &str, command_id: &str) -> Self {
+        self.message = format!("{method} command {command_id} rejected: {}", self.reason().unwrap_or_default());
+        self.with("commandId", command_id)
+    }
+
     /// Says it with one of the row's other kinds.
     #[must_use]
     pub fn of_kind(mut self, kind: &'static str) -> Self {
@@ -67,8 +74,8 @@ impl Refusal {
     }
 
     /// −32010.
-    pub fn capability(name: &str) -> Self {
-        Self::new(errors::CAPABILITY_REQUIRED, format!("capability `{name}` was not granted"))
+    pub fn capability(method: &str, name: &str) -> Self {
+        Self::new(errors::CAPABILITY_REQUIRED, format!("{method} requires the {name} capability"))
             .with("capability", name)
             .with("retryable", false)
     }
@@ -95,11 +102,10 @@ impl Refusal {
     }
 
     /// −32011 for a view cursor that the session never gave out (CUR-7).
-    pub fn missing_anchor(session_id: &str, cursor: &str) -> Self {
-        Self::new(errors::NOT_FOUND, "the session's view never had this cursor")
+    pub fn missing_anchor(session_id: &str) -> Self {
+        Self::new(errors::NOT_FOUND, "unknown cursor anchor")
             .with("reason", "missingAnchor")
             .with("sessionId", session_id)
-            .with("anchor", cursor)
     }
 
     /// −32011 for anything else that is named and not there.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cursor::Position;
 use crate::mint::derived_uuid;
-use crate::record::Intake;
+use crate::record::{Body, First, Intake};
 use crate::time::rfc3339;
 
 /// Everything that is known of a session.
@@ -102,6 +102,9 @@ pub struct Items {
     opened: BTreeMap<String, String>,
     /// Those whose start is no record.
     pub(crate) ephemeral: BTreeSet<String>,
+    /// The records that opened compactions which are not over: their ends build on them.
+    #[serde(default)]
+    openings: BTreeMap<String, First>,
 }
 
 /// Turns of the session.
@@ -258,6 +261,24 @@ impl Items {
     /// When an item opened, RFC 3339.
     pub fn opened_at(&self, item_id: &str) -> Option<&str> {
         self.opened.get(item_id).map(String::as_str)
+    }
+
+    /// The record that opened the item of a later event of it, where its range begins there.
+    pub fn opening(&self, body: &Body) -> Option<&First> {
+        let Body::View { params, .. } = body else { return None };
+        self.openings.get(params["item"]["itemId"].as_str()?)
+    }
+
+    /// Keeps the record that opened a compaction until that is over.
+    pub(crate) fn open(&mut self, item: &Map<String, Value>, first: &Value) {
+        let Some(item_id) = item.get("itemId").and_then(Value::as_str) else { return };
+        if item.get("status").is_none_or(|status| status != "inProgress") {
+            self.openings.remove(item_id);
+        } else if item.get("kind").is_some_and(|kind| kind == "compaction") && !self.openings.contains_key(item_id) {
+            let sequence = first["sequence"].as_u64().unwrap_or(1);
+            let id = first["id"].as_str().unwrap_or_default().to_owned();
+            self.openings.insert(item_id.to_owned(), First { id, sequence });
+        }
     }
 
     pub(crate) fn put(&mut self, item_id: &str, item: Map<String, Value>) {

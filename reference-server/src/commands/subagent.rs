@@ -18,9 +18,10 @@ use serde_json::{Map, Value};
 
 use self::child::Task;
 use super::{Command, Method, command};
-use crate::decision::{Context, Decision, Draft};
+use crate::decision::{Context, Decision, Draft, Effect};
 use crate::items;
 use crate::refusal::Refusal;
+use crate::session::Core;
 use crate::state::State;
 
 /// What this family has.
@@ -34,6 +35,9 @@ pub const METHODS: &[Method] = &[
     command::<SubagentReopen>(),
     command::<SubagentReadResult>(),
 ];
+
+/// How long a child that was told to stop takes to come to its end.
+const WIND_DOWN_MS: u64 = 50;
 
 type Decided = Result<Decision<CommandAcceptedResult>, Refusal>;
 type Item = Map<String, Value>;
@@ -69,12 +73,10 @@ impl Command for SubagentInterrupt {
 impl Command for SubagentStop {
     fn decide(params: SubagentOwnerReasonParams, ctx: &mut Context<'_>) -> Decided {
         let item = child_in(ctx.state, &params.subagent_id, WORKING)?;
-        let draft = end(item, "cancelled", |item| {
-            item.insert("controlStatus".to_owned(), "closed".into());
-            item.insert("failureReason".to_owned(), "stopped by its owner".into());
-        });
+        let id = item["itemId"].as_str().unwrap_or_default().to_owned();
+        let stopped = Effect::Do(Box::new(move |core| core.after(WIND_DOWN_MS, move |core| stop(core, &id))));
         let effect = child::ask(item, Task::Stop("stopped by its owner".to_owned()));
-        Ok(accept(ctx).drafts(reason(&params)).draft(draft).effect(effect))
+        Ok(accept(ctx).drafts(reason(&params)).effect(effect).effect(stopped))
     }
 }
 
@@ -120,6 +122,19 @@ impl Command for SubagentReadResult {
         });
         Ok(accept(ctx).draft(draft))
     }
+}
+
+/// Ends the item of a child that was told to stop, unless something else did.
+fn stop(core: &mut Core, item_id: &str) {
+    let is_at_work =
+        |item: &&Item| item.get("controlStatus").is_some_and(|held| WORKING.iter().any(|state| held == state));
+    let draft = core.state.items.find(item_id).filter(is_at_work).map(|item| {
+        end(item, "cancelled", |item| {
+            item.insert("controlStatus".to_owned(), "closed".into());
+            item.insert("failureReason".to_owned(), "stopped by its owner".into());
+        })
+    });
+    core.emit(draft.into_iter().collect());
 }
 
 /// A later attempt: the item says `running` again; one that had its end keeps its status (ITEM-5).

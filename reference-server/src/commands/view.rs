@@ -52,7 +52,7 @@ impl HostMethod for ViewPage {
 
 /// A place that a client names.
 fn find(state: &State, cursor: &str) -> Result<Position, Refusal> {
-    state.find_cursor(cursor).ok_or_else(|| Refusal::missing_anchor(&state.header.session_id, cursor))
+    state.find_cursor(cursor).ok_or_else(|| Refusal::missing_anchor(&state.header.session_id))
 }
 
 /// The boundary of the newest compaction that installed a summary (PAGE-9).

@@ -1,7 +1,8 @@
 //! `workflow/…`: runs of workflows and their children (WF). Effects are revisions of the `workflow` item.
 //!
 //! Runs come from the verb `workflow` of a script. Simulated: no script of a workflow is run; children move by the verb
-//! `workflowChild`. A cancelled run ends a moment after its ack, so that a second cancel can still meet it alive (WF-2).
+//! `workflowChild`. A cancelled run cancels its children a moment after its ack, and ends a moment after that, so that a second cancel
+//! can still meet it alive (WF-2).
 
 use msp_types::msp::methods::{WorkflowCancel, WorkflowChildControl, WorkflowPause, WorkflowResume};
 use msp_types::msp::notifications::ItemCompleted;
@@ -27,7 +28,7 @@ pub const METHODS: &[Method] = &[
     command::<WorkflowChildControl>(),
 ];
 
-/// How long a cancelled run takes to come to its end.
+/// How long a cancelled run takes to cancel its children, and then to come to its end.
 const WIND_DOWN_MS: u64 = 50;
 
 type Item = Map<String, Value>;
@@ -41,19 +42,13 @@ impl Command for WorkflowCancel {
             return Ok(decision);
         }
         let id = item["itemId"].as_str().unwrap_or_default().to_owned();
-        let draft = items::update(item, |item| {
-            for child in children(item) {
-                if !is_over(child) {
-                    child["status"] = "cancelled".into();
-                    child["terminal"] = "cancelled".into();
-                }
-            }
-        });
-        let end = move |core: &mut Core| finish(core, &id, "cancelled");
+        let wind_down = move |core: &mut Core| {
+            cancel_children(core, &id);
+            core.after(WIND_DOWN_MS, move |core| finish(core, &id, "cancelled"));
+        };
         Ok(decision
             .draft(Draft::fact("workflowCancel", item["itemId"].clone()))
-            .draft(draft)
-            .effect(Effect::Do(Box::new(move |core| core.after(WIND_DOWN_MS, end)))))
+            .effect(Effect::Do(Box::new(move |core| core.after(WIND_DOWN_MS, wind_down)))))
     }
 }
 
@@ -167,6 +162,20 @@ fn relaunch(paused: &Item, item_id: &str, run_id: &str, turn_id: &str) -> Item {
     item
 }
 
+/// Cancels what children of a run still do, unless it is over already.
+fn cancel_children(core: &mut Core, item_id: &str) {
+    let item = core.state.items.find(item_id).filter(|item| item["status"] == "inProgress");
+    let draft = item.map(|item| {
+        items::update(item, |item| {
+            for child in children(item).filter(|child| !is_over(child)) {
+                child["status"] = "cancelled".into();
+                child["terminal"] = "cancelled".into();
+            }
+        })
+    });
+    core.emit(draft.into_iter().collect());
+}
+
 /// Ends a run, unless it is over already.
 pub fn finish(core: &mut Core, item_id: &str, status: &str) {
     let item = core.state.items.find(item_id).filter(|item| item["status"] == "inProgress");
@@ -174,7 +183,7 @@ pub fn finish(core: &mut Core, item_id: &str, status: &str) {
         let rows = item.get("children").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let good = rows.iter().filter(|child| child["terminal"] == "completed").count();
         let entry = item["entryId"].as_str().unwrap_or_default();
-        let message = format!("Workflow {entry} {status}: {good}/{} attempts succeeded", rows.len());
+        let message = format!("Workflow {entry} {status}: {good}/{} children succeeded", rows.len());
         items::complete(item, status, |item| {
             item.remove("paused");
             item.insert("stopAvailable".to_owned(), false.into());

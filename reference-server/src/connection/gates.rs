@@ -165,7 +165,7 @@ impl Gates {
         for gate in &gate.capabilities {
             let present = gate.member.as_ref().is_none_or(|path| find(params, path).is_some());
             if present != gate.when_absent && !handshake.granted.contains(&gate.capability) {
-                return Err(Refusal::capability(&gate.capability));
+                return Err(Refusal::capability(method, &gate.capability));
             }
         }
         Ok(())

@@ -55,6 +55,7 @@ pub(super) fn initialize(host: &Host, params: Map<String, Value>) -> Result<(Han
 /// Capabilities that this host has at all. Renaming needs files that can be replaced in place, and a log (CAP-8).
 fn offers(host: &Host, name: &str) -> bool {
     match name {
+        _ if host.config.withheld.contains(name) => false,
         "sessionRename" => host.is_durable() && cfg!(unix),
         "rawLogPhysical" => host.is_durable(),
         _ => true,

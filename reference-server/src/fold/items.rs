@@ -17,6 +17,9 @@ pub(super) fn apply(state: &mut State, event: &ViewEvent) {
     }
     let Some(Value::Object(item)) = event.params.get("item") else { return };
     let Some(item_id) = item.get("itemId").and_then(Value::as_str) else { return };
+    if let Some(range) = event.params.get("sourceRange") {
+        state.items.open(item, &range["first"]);
+    }
     if !event.durable {
         state.items.ephemeral.insert(item_id.to_owned());
     } else if event.method != "item/started" {

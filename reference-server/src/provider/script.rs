@@ -8,6 +8,8 @@ use thiserror::Error;
 pub struct Script {
     /// Steps of each turn of a session.
     pub turns: Vec<Vec<Step>>,
+    /// Steps of a session that has just started, before any turn.
+    pub start: Vec<Step>,
 }
 
 /// One line.
@@ -39,12 +41,17 @@ impl Script {
     /// For the first line whose arguments are no JSON object.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         let (mut turns, mut begun) = (vec![Vec::new()], 0);
+        let mut start: Option<Vec<Step>> = None;
         for (at, text) in text.lines().enumerate() {
             let (line, text) = (at + 1, text.trim());
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
             let (verb, args) = text.split_once(char::is_whitespace).unwrap_or((text, "{}"));
+            if verb == "start" && begun == 0 && turns.iter().all(Vec::is_empty) {
+                start = Some(Vec::new());
+                continue;
+            }
             if verb == "turn" {
                 begun += 1;
                 if begun > 1 || turns.iter().any(|steps| !steps.is_empty()) {
@@ -56,13 +63,16 @@ impl Script {
                 line,
                 message: format!("the arguments of `{verb}` are no JSON object: {error}"),
             })?;
-            if let Some(steps) = turns.last_mut() {
-                steps.push(Step { line, verb: verb.to_owned(), args });
+            let step = Step { line, verb: verb.to_owned(), args };
+            match (&mut start, turns.last_mut()) {
+                (Some(start), _) if begun == 0 => start.push(step),
+                (_, Some(steps)) => steps.push(step),
+                _ => {}
             }
         }
         if begun == 0 && turns.iter().all(Vec::is_empty) {
             turns.clear();
         }
-        Ok(Self { turns })
+        Ok(Self { turns, start: start.unwrap_or_default() })
     }
 }

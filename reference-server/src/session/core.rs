@@ -153,7 +153,8 @@ impl Core {
             let before = streams.get(&name).or_else(|| self.state.streams.get(&name)).copied().unwrap_or(0);
             streams.insert(name, before + 1);
             sequence += 1;
-            let stream = StreamPosition { kind: kind.to_owned(), id, sequence: before + 1 };
+            let since = self.state.items.opening(body).cloned();
+            let stream = StreamPosition { kind: kind.to_owned(), id, sequence: before + 1, since };
             Some(Record { v: VERSION, sequence, id: mint.uuid(), at: mint.now_ms(), stream, body: body.clone() })
         };
         drafts.iter().filter_map(number).collect()

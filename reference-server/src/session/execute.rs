@@ -69,7 +69,7 @@ impl Core {
         let mut decision = match decision {
             Ok(decision) => decision,
             Err(refusal) if refusal.is_rejection() => {
-                let refusal = refusal.with("commandId", command_id.as_str());
+                let refusal = refusal.of_command(method, &command_id);
                 let draft = intake(Answer::Error(refusal.to_error()), true);
                 let refusal = self.commit(vec![draft]).err().unwrap_or(refusal);
                 caller.connection.respond(&id, Err(refusal.to_error()));

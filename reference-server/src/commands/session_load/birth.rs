@@ -90,7 +90,7 @@ impl Labour {
         if !refusal.is_rejection() {
             return refusal;
         }
-        let refusal = refusal.with("commandId", self.command_id.as_str());
+        let refusal = refusal.of_command(self.method, &self.command_id);
         let birth = Birth { session_id: None, intake: self.intake(Answer::Error(refusal.to_error())) };
         if let Some(births) = host.births.all(host).as_mut() {
             births.insert(self.command_id.clone(), birth);
@@ -175,6 +175,6 @@ pub(super) fn find_position(state: &State, cursor: &str) -> Result<Option<Positi
     match state.find_cursor(cursor) {
         Some(position) if position.sequence == 0 => Ok(None),
         Some(position) => Ok(Some(position)),
-        None => Err(Refusal::missing_anchor(&state.header.session_id, cursor)),
+        None => Err(Refusal::missing_anchor(&state.header.session_id)),
     }
 }

@@ -144,9 +144,8 @@ fn inherit(record: Record) -> Option<Draft> {
     }
     let stream = match record.stream.kind.as_str() {
         "run" => Stream::Run(record.stream.id),
-        "approval.review" => Stream::Review(record.stream.id),
-        "task" => Stream::Task(record.stream.id),
-        _ => Stream::Session,
+        "session" => Stream::Session,
+        _ => Stream::Other(record.stream.kind, record.stream.id),
     };
     Some(Draft::Record(record.body, stream))
 }

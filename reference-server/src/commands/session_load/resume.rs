@@ -20,7 +20,7 @@ impl HostMethod for SessionResume {
             return Err(Refusal::method_not_found(Self::NAME)); // EPH-2
         }
         let rejected = |refusal: Refusal| {
-            if refusal.is_rejection() { refusal.with("commandId", params.command_id.as_str()) } else { refusal }
+            if refusal.is_rejection() { refusal.of_command(Self::NAME, &params.command_id) } else { refusal }
         };
         permission_profile::check(params.permission_profile.as_deref(), host.is_durable()).map_err(rejected)?;
         let recovery_mode = params.recovery_mode.as_ref().map(|mode| mode.as_str().to_owned());

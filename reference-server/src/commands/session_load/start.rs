@@ -13,6 +13,7 @@ use crate::commands::session_settings::within_ceiling;
 use crate::commands::{HostCall, HostMethod, Reply, from_value, permission_profile, to_value};
 use crate::decision::{Draft, Stream};
 use crate::mint::is_uuid;
+use crate::provider;
 use crate::refusal::Refusal;
 use crate::state::Header;
 
@@ -56,6 +57,11 @@ fn start(
     let head = core.state.head;
     core.attach(&call.caller.connection, head);
     core.tell_list();
+    let first = provider::at_start(&host.config.script, &core.state, &mut host.mint.lock());
+    match first {
+        Ok(drafts) => core.emit(drafts),
+        Err(message) => host.complain(&message),
+    }
     Ok(Reply::Sent)
 }
 

@@ -4,7 +4,7 @@
 //!   call that runs and ends. `args` is text as the model wrote it, or a value that becomes text. `size` makes an output of so many
 //!   bytes; what does not fit the view is stored for `item/readOutput` (OUT-6). `members` go onto the ended item as they are.
 //!   `approval {"subject"?, "choices"?, "protectedWrite"?, "explicit"?}` makes it wait for a decision as mode and rules say; a
-//!   `subject` of kind `shell` may have `stages`, a list of argument lists (APPR).
+//!   `subject` of kind `shell` may have `stages`, a list of argument lists (APPR). `choices` are objects, or names of usual choices.
 
 use serde_json::{Map, Value, json};
 
@@ -79,6 +79,8 @@ fn ask(call: Call, approval: Value, stage: &mut Stage<'_>) -> Result<Vec<Action>
 fn reject(item: &Map<String, Value>, reason: &str) -> Draft {
     items::complete(item, "rejected", |item| {
         item.insert("failureReason".to_owned(), reason.into());
+        item.insert("visibleOutput".to_owned(), format!("tool denied: {reason}").into());
+        item.insert("truncated".to_owned(), false.into());
     })
 }
 
