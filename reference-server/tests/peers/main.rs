@@ -1,8 +1,11 @@
-//! What needs others: a published SDK. Where it is absent the tests show as ignored, and with `REQUIRE_PEERS=1` it is installed.
+//! What needs others: a published SDK, recorded conversations. Where they are absent the tests show as ignored; with `REQUIRE_PEERS=1`
+//! the SDK is installed, and what is absent then fails.
 //!
 //! - `sdk`: the published Python SDK drives the server, in a virtual environment that is made only under `REQUIRE_PEERS=1`.
+//! - `recorded`: recorded conversations of other hosts, said again.
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod recorded;
 mod sdk;
 
 use std::env;
@@ -14,7 +17,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let required = env::var_os("REQUIRE_PEERS").is_some_and(|value| value == "1");
-    let trials = sdk::trials(required && !arguments.list);
+    let mut trials = sdk::trials(required && !arguments.list);
+    trials.extend(recorded::trials(required));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
