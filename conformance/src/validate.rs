@@ -294,11 +294,11 @@ impl Run<'_> {
             }
             let Some(entry) = recogniser.recognise(number, line) else { continue };
             match entry.what {
-                What::Damaged(Damage::UnknownForm) if !known => {
+                What::Damaged { damage: Damage::UnknownForm, .. } if !known => {
                     fault = Some(format!("line {number} is of no form that a transcript has"));
                     break;
                 }
-                What::Damaged(_) => {}
+                What::Damaged { .. } => {}
                 _ => known = true,
             }
             for judge in &mut judges {
@@ -330,7 +330,10 @@ impl Run<'_> {
 
     fn judges(&self) -> Vec<Judge> {
         let first = Judge::new(Arc::clone(&self.schemas.first), self.schemas.profile(self.options));
-        let also = self.schemas.also.iter().map(|schema| Judge::new(Arc::clone(schema), msp_judge::Profile::default()));
+        // What the rules say of an order does not hang on the bundle: the first judge says it once.
+        let mut shapes = msp_judge::Profile::default();
+        shapes.rules = false;
+        let also = self.schemas.also.iter().map(|schema| Judge::new(Arc::clone(schema), shapes.clone()));
         std::iter::once(first).chain(also).collect()
     }
 
@@ -359,7 +362,7 @@ fn is_a_value(number: u64, line: &Line<'_>) -> Option<String> {
     let text = bytes.trim_ascii();
     let is_value = matches!(text, b"{" | b"[") || serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
     let entry = Recogniser::new().recognise(number, Line::Whole(bytes)).map(|entry| match entry.what {
-        What::Damaged(damage) => Some(damage),
+        What::Damaged { damage, .. } => Some(damage),
         _ => None,
     });
     (is_value && entry == Some(Some(Damage::UnknownForm))).then(|| {
@@ -379,14 +382,11 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 
 /// Whether a finding depends on the bundle; the others are the same under each and are shown once.
 fn is_of_bundle(finding: &Finding) -> bool {
-    matches!(
-        finding.rule,
-        Rule::SCHEMA
-            | Rule::NEW_WORD
-            | Rule::STREAM_KIND
-            | Rule::UNLISTED_REQUEST
-            | Rule::UNLISTED_NOTIFICATION
-            | Rule::DIRECTION
-            | Rule::CARRIER
-    )
+    // A fault of shape names its definition, whichever rule claims it.
+    let of_shape = finding.definition.is_some();
+    of_shape
+        || matches!(
+            finding.rule,
+            Rule::SCHEMA | Rule::UNLISTED_REQUEST | Rule::UNLISTED_NOTIFICATION | Rule::DIRECTION | Rule::CARRIER
+        )
 }

@@ -7,10 +7,13 @@ mod slow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::facts::Fault;
 use crate::frame::{Fast, Good, Shape};
 use crate::library::Library;
 use crate::pairing::{IdRef, Insertion, Open, Pending};
 use crate::report::{Counts, Finding, Report};
+use crate::rules::tally::{Tally, UnderTest};
+use crate::rules::watch::{Input, Watch};
 use crate::rules::{Rule, Severity};
 use crate::schema::explain::shorten;
 use crate::schema::{Schema, Why};
@@ -29,11 +32,28 @@ pub struct Profile {
     pub session: Option<Arc<SessionSchema>>,
     /// Findings kept until somebody takes them; further ones are counted.
     pub keep: usize,
+    /// Whether to judge by the rules of the protocol too, not by shape alone.
+    pub rules: bool,
+    /// Who is judged. What a side does that is not under test is no finding: it follows a script.
+    pub under_test: UnderTest,
+    /// Whether this is the run of a client under test against a scripted host: some rules are judged only there.
+    pub client_run: bool,
+    /// The most bytes of a frame that the host takes, where that is known.
+    pub frame_limit: Option<u64>,
 }
 
 impl Default for Profile {
     fn default() -> Self {
-        Self { library: None, follow: false, session: None, keep: 10_000 }
+        Self {
+            library: None,
+            follow: false,
+            session: None,
+            keep: 10_000,
+            rules: true,
+            under_test: UnderTest::Both,
+            client_run: false,
+            frame_limit: None,
+        }
     }
 }
 
@@ -49,7 +69,7 @@ impl Default for Profile {
 /// let schema = Library::new(Surface::Stable)?.newest()?;
 /// let mut judge = Judge::new(schema, Profile::default());
 /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"session/read","params":{}}"#;
-/// judge.observe(&Entry { line: 1, conn: "", what: What::Frame(Frame { side: Some(Side::Client), bytes }) });
+/// judge.observe(&Entry { line: 1, conn: "", at_ms: None, what: What::Frame(Frame { side: Some(Side::Client), bytes }) });
 /// let report = judge.finish();
 /// assert_eq!(report.findings[0].expected, "member `sessionId`");
 /// # Ok::<(), msp_judge::SchemaError>(())
@@ -68,6 +88,10 @@ pub struct Judge {
     unpaired_from: u64,
     unnamed: Vec<u64>,
     broken: Option<Why>,
+    /// The rules, where they are judged.
+    watch: Option<Box<Watch>>,
+    /// What was found in the frame that is being judged.
+    faults: Vec<Fault>,
 }
 
 #[derive(Debug)]
@@ -97,15 +121,29 @@ pub fn judge_transcript(input: impl std::io::Read, mut judge: Judge) -> std::io:
 struct Place<'e> {
     line: u64,
     conn: u32,
+    at_ms: Option<u64>,
     frame: Frame<'e>,
+}
+
+/// What the lanes have found out about a frame for the rules.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    side: Option<Side>,
+    /// Line of the request that it answers.
+    pending: Option<u64>,
 }
 
 impl Judge {
     /// A judge of one transcript.
     pub fn new(schema: Arc<Schema>, profile: Profile) -> Self {
+        let watch = profile
+            .rules
+            .then(|| Box::new(Watch::new(Tally::new(profile.under_test, profile.client_run, profile.frame_limit))));
         Self {
             profile,
             newest: schema,
+            watch,
+            faults: Vec::new(),
             connections: Vec::new(),
             by_name: HashMap::new(),
             open: Open::default(),
@@ -131,11 +169,44 @@ impl Judge {
         match entry.what {
             What::Frame(frame) => {
                 let conn = self.connection(entry.conn);
-                self.frame(Place { line: entry.line, conn, frame });
+                self.frame(Place { line: entry.line, conn, at_ms: entry.at_ms, frame });
             }
             What::Session(bytes) => self.session_line(entry, bytes),
-            What::Event(_) => {}
-            What::Damaged(damage) => self.damaged(entry, damage),
+            What::Event { name, line } => {
+                let conn = self.connection(entry.conn);
+                if let Some(watch) = &mut self.watch {
+                    let (side, at_ms) = (Side::Server, entry.at_ms);
+                    watch.happened(Input { line: entry.line, conn, side, at_ms, bytes: line }, name);
+                }
+                self.take_of_rules();
+            }
+            What::Damaged { damage, side, bytes } => {
+                self.damaged(entry, damage);
+                if let Some(side) = side {
+                    let conn = self.connection(entry.conn);
+                    if let Some(watch) = &mut self.watch {
+                        watch.damaged(Input { line: entry.line, conn, side, at_ms: entry.at_ms, bytes }, damage);
+                    }
+                    self.take_of_rules();
+                }
+            }
+        }
+    }
+
+    /// Takes over what the monitors found.
+    fn take_of_rules(&mut self) {
+        let Some(watch) = &mut self.watch else { return };
+        if watch.tally.findings.is_empty() {
+            return;
+        }
+        for (conn, mut finding) in std::mem::take(&mut watch.tally.findings) {
+            let connection = &self.connections[conn as usize];
+            finding.conn.clone_from(&connection.name);
+            connection.schema.label().clone_into(&mut finding.revision);
+            if let Some(watch) = &mut self.watch {
+                watch.count(finding.rule, finding.severity);
+            }
+            self.keep(finding);
         }
     }
 
@@ -162,9 +233,14 @@ impl Judge {
             let actual = format!("{} more, which were forgotten unanswered", self.open.forgotten);
             self.add(Rule::FORGOTTEN, 0, "65,536 open requests or fewer", actual);
         }
+        if let Some(watch) = &mut self.watch {
+            watch.finish();
+        }
+        self.take_of_rules();
+        let verdicts = self.watch.as_ref().map(|watch| watch.verdicts()).unwrap_or_default();
         let used: BTreeSet<&str> = self.connections.iter().map(|connection| connection.schema.label()).collect();
         let revisions = used.into_iter().map(str::to_owned).collect();
-        Report { findings: self.findings, dropped: self.dropped, revisions, counts: self.counts }
+        Report { findings: self.findings, dropped: self.dropped, revisions, verdicts, counts: self.counts }
     }
 
     fn connection(&mut self, name: &str) -> u32 {
@@ -184,6 +260,9 @@ impl Judge {
             from_start: false,
         });
         self.by_name.insert(name.to_owned(), index);
+        if let Some(watch) = &mut self.watch {
+            watch.connect(index, &self.newest);
+        }
         index
     }
 
@@ -195,17 +274,26 @@ impl Judge {
             || frame.side.is_some() && memchr::memchr(b'\n', frame.bytes).is_some();
         let schema = &self.connections[conn as usize].schema;
         let fast = Fast { schema, open: &self.open, conn, side: frame.side, broken: self.broken };
-        match fast.read(frame.bytes, &mut self.unnamed) {
+        self.faults.clear();
+        let told = match fast.read(frame.bytes, &mut self.unnamed) {
             Ok(good) if !odd => self.accept(place, &good),
             _ => {
                 self.counts.asked += 1;
-                self.slow(place);
+                self.slow(place)
             }
+        };
+        // The bundle may be another from this frame on.
+        let schema = &self.connections[conn as usize].schema;
+        if let (Some(watch), Some(side)) = (&mut self.watch, told.side) {
+            let input = Input { line: place.line, conn, side, at_ms: place.at_ms, bytes: frame.bytes };
+            watch.frame(input, schema, told.pending, &self.faults);
+            self.take_of_rules();
         }
     }
 
     /// Remembers what a good frame means for the ones after it.
-    fn accept(&mut self, place: Place<'_>, good: &Good<'_>) {
+    fn accept(&mut self, place: Place<'_>, good: &Good<'_>) -> Told {
+        let mut told = Told { side: good.side, pending: None };
         match &good.shape {
             Shape::Notification => {}
             Shape::Request { id, method } => {
@@ -216,11 +304,13 @@ impl Judge {
             Shape::Response { id, pending: Some(pending), result } => {
                 let asker = good.side.map_or(Side::Client, Side::other);
                 self.open.answer(place.conn, asker, *id);
+                told.pending = Some(pending.line);
                 if let Some(result) = result {
                     self.answered(place, *pending, result);
                 }
             }
         }
+        told
     }
 
     fn asked(&mut self, place: Place<'_>, asker: Side, id: IdRef<'_>, method: Option<usize>) {
@@ -313,6 +403,9 @@ impl Judge {
     fn move_to(&mut self, conn: u32, schema: Arc<Schema>) {
         let old = Arc::clone(&self.connections[conn as usize].schema);
         self.open.renumber(conn, |method| schema.find_method(old.methods[method].name.as_bytes()));
+        if let Some(watch) = &mut self.watch {
+            watch.connect(conn, &schema);
+        }
         self.connections[conn as usize].schema = schema;
     }
 
@@ -347,6 +440,27 @@ impl Judge {
     }
 
     fn push(&mut self, finding: Finding) {
+        // That an id is open or not says nothing about the frame itself.
+        if finding.severity == Severity::Error && !matches!(finding.rule, Rule::ID_IN_FLIGHT | Rule::UNASKED) {
+            self.faults.push(Fault {
+                rule: finding.rule,
+                pointer: finding.pointer.clone(),
+                keyword: finding.keyword.clone(),
+                expected: finding.expected.clone(),
+            });
+        }
+        let is_tested = |side: Side| self.watch.as_ref().is_none_or(|watch| watch.tally.tests(side));
+        if finding.from.is_none_or(is_tested) {
+            // New words and the like carry the id of a rule about those who meet them, and break it not.
+            if let Some(watch) = self.watch.as_mut().filter(|_| finding.severity == Severity::Error) {
+                watch.count(finding.rule, finding.severity);
+            }
+            self.keep(finding);
+        }
+    }
+
+    /// Counts a finding, and keeps it where there is room.
+    fn keep(&mut self, finding: Finding) {
         self.counts.note(finding.severity);
         // A note closes a transcript and is kept in any case.
         if self.findings.len() < self.profile.keep || finding.severity == Severity::Note && finding.line == 0 {

@@ -67,6 +67,7 @@
 
 mod document;
 mod error;
+mod facts;
 mod frame;
 mod judge;
 mod library;
@@ -87,6 +88,7 @@ pub use judge::{Judge, Profile, judge_transcript};
 pub use library::Library;
 pub use msp_schema::Surface;
 pub use report::{Counts, Finding, Report};
+pub use rules::tally::{RuleVerdict, UnderTest, Verdict};
 pub use rules::{Rule, Severity};
 pub use schema::{EventShape, KnownWords, Overlay, Place, Schema, Why};
 pub use sessions::SessionSchema;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::rules::tally::RuleVerdict;
 use crate::rules::{Rule, Severity};
 use crate::transcript::Side;
 
@@ -44,6 +45,9 @@ pub struct Finding {
     pub expected: String,
     /// What is there.
     pub actual: String,
+    /// Earlier lines that it contradicts, as few as show it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<u64>,
     /// The bundle that it was judged by.
     pub revision: String,
     /// Other known revisions under which the same frame has no fault.
@@ -71,6 +75,7 @@ impl Finding {
             schema: None,
             expected: expected.to_owned(),
             actual,
+            contradicts: Vec::new(),
             revision: revision.to_owned(),
             fits: Vec::new(),
         }
@@ -99,6 +104,10 @@ impl Finding {
         }
         if let Some(side) = self.from {
             details.push(format!("sent by the {}", side.word()));
+        }
+        if !self.contradicts.is_empty() {
+            let lines: Vec<String> = self.contradicts.iter().map(u64::to_string).collect();
+            details.push(format!("contradicts line {}", lines.join(", ")));
         }
         if let Some(definition) = &self.definition {
             let place = self.schema.as_deref().map_or_else(String::new, |schema| format!(", `{schema}`"));
@@ -199,6 +208,8 @@ pub struct Report {
     pub dropped: u64,
     /// The bundles by which the connections were judged, sorted; for each the last, where a host reported another.
     pub revisions: Vec<String>,
+    /// What came of each rule that has a judge, in the order of the protocol's text.
+    pub verdicts: Vec<RuleVerdict>,
     /// How much was judged; these counts include findings that were taken or dropped.
     pub counts: Counts,
 }

@@ -3,7 +3,15 @@
 //! Ids with a number are those of the protocol's own rules: what they say is data, [`table`]. The others are about
 //! shapes and transcripts as such and stand here. An id is never given to another rule.
 
+mod cur;
+
+pub(crate) mod claims;
+pub(crate) mod monitor;
+pub(crate) mod out;
+pub(crate) mod registry;
 pub mod table;
+pub(crate) mod tally;
+pub(crate) mod watch;
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

@@ -63,6 +63,8 @@ pub struct Entry<'a> {
     pub line: u64,
     /// Connection, as the text of the member `conn`; empty where there is none.
     pub conn: &'a str,
+    /// Milliseconds since the recording started, where the line says so.
+    pub at_ms: Option<u64>,
     /// What the line holds.
     pub what: What<'a>,
 }
@@ -73,12 +75,24 @@ pub struct Entry<'a> {
 pub enum What<'a> {
     /// A frame.
     Frame(Frame<'a>),
-    /// Something that happened to a process, such as `spawn` or `exit`.
-    Event(&'a str),
+    /// Something that happened to a process.
+    Event {
+        /// What happened, such as `spawn` or `exit`.
+        name: &'a str,
+        /// The whole line, as JSON.
+        line: &'a [u8],
+    },
     /// A line about session functions, as JSON.
     Session(&'a [u8]),
-    /// A line that holds nothing that could be judged.
-    Damaged(Damage),
+    /// A line that holds nothing that the schema could judge.
+    Damaged {
+        /// Why not.
+        damage: Damage,
+        /// Who sent it, where the line says so.
+        side: Option<Side>,
+        /// What is there of it; nothing where it was passed over.
+        bytes: &'a [u8],
+    },
 }
 
 /// The bytes of one frame.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::document;
 use crate::error::SchemaError;
-use crate::judge::parts::{Part, Same, accepts, findings, twice};
+use crate::judge::parts::{Part, Same, accepts, claimed, findings, twice};
 use crate::library::Library;
 use crate::nearest::nearest;
 use crate::report::Finding;
@@ -192,7 +192,7 @@ impl Bench<'_> {
             _ => Vec::new(),
         };
         let method = (!part.method.is_empty()).then(|| part.method.to_owned());
-        found.extend(findings(explained, &fits, |rule, expected, actual| {
+        found.extend(findings(explained, &fits, claimed(self.schema, part.method), |rule, expected, actual| {
             let mut finding = Finding::new(rule, 0, expected, actual, self.schema.label());
             finding.method.clone_from(&method);
             finding
@@ -205,11 +205,16 @@ impl Bench<'_> {
         let Some((session, root)) = self.session.and_then(|it| Some((it, it.find(id, part)?))) else { return Ok(()) };
         let schema = session.schema();
         let explained = schema.explain(root, value, "").map_err(|message| unusable(root, message))?;
-        found.extend(findings(explained, &[], |rule, expected, actual| {
-            let mut finding = Finding::new(rule, 0, expected, actual, schema.label());
-            finding.method = Some(id.to_owned());
-            finding
-        }));
+        found.extend(findings(
+            explained,
+            &[],
+            |_| Rule::SCHEMA,
+            |rule, expected, actual| {
+                let mut finding = Finding::new(rule, 0, expected, actual, schema.label());
+                finding.method = Some(id.to_owned());
+                finding
+            },
+        ));
         Ok(())
     }
 

@@ -74,7 +74,7 @@ fn json_has_what_the_text_has() {
     for (name, value) in [
         ("file", json!(path)),
         ("line", json!(7)),
-        ("rule", json!("SCHEMA")),
+        ("rule", json!("UIN-6")),
         ("severity", json!("error")),
         ("method", json!("userInput/settled")),
         ("definition", json!("UserInputSettledParams")),

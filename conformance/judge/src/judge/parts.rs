@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Judge, Place};
+use super::{Judge, Place as Where};
 use crate::document;
 use crate::report::Finding;
 use crate::rules::Rule;
+use crate::rules::claims::{self, Place};
 use crate::schema::Schema;
-use crate::schema::explain::{Explained, shorten};
+use crate::schema::explain::{Explained, Fault, shorten};
 use crate::schema::source::Carrier;
 
 /// Part of a frame that has a definition.
@@ -30,11 +31,11 @@ pub(crate) enum Same {
 }
 
 impl Judge {
-    pub(super) fn part(&mut self, place: Place<'_>, schema: &Arc<Schema>, part: &Part<'_>) {
+    pub(super) fn part(&mut self, place: Where<'_>, schema: &Arc<Schema>, part: &Part<'_>) {
         match schema.explain(part.root, part.value, part.at) {
             Ok(explained) => {
                 let fits = if explained.faults.is_empty() { Vec::new() } else { self.fits(schema, part) };
-                self.explained(place, part.method, explained, &fits);
+                self.explained(place, schema, part.method, explained, &fits);
             }
             Err(message) => {
                 let mut finding = self.finding(Rule::SCHEMA, place, "a definition that can be used", message);
@@ -47,7 +48,7 @@ impl Judge {
     /// The members of the envelope that no rule claims: `emittedAtMs` and `trace`.
     pub(super) fn frame_members(
         &mut self,
-        place: Place<'_>,
+        place: Where<'_>,
         schema: &Arc<Schema>,
         method: &str,
         definition: &str,
@@ -63,7 +64,7 @@ impl Judge {
         explained.faults.retain(|fault| claimed(&fault.pointer));
         explained.novelties.retain(|novelty| claimed(&novelty.pointer));
         (explained.more, explained.unlisted) = (0, Vec::new());
-        self.explained(place, method, explained, &[]);
+        self.explained(place, schema, method, explained, &[]);
     }
 
     /// The other revisions that have nothing against this part of a frame.
@@ -74,8 +75,8 @@ impl Judge {
     }
 
     /// Turns what the slow lane says into findings.
-    fn explained(&mut self, place: Place<'_>, method: &str, explained: Explained, fits: &[String]) {
-        let made = findings(explained, fits, |rule, expected, actual| {
+    fn explained(&mut self, place: Where<'_>, schema: &Schema, method: &str, explained: Explained, fits: &[String]) {
+        let made = findings(explained, fits, claimed(schema, method), |rule, expected, actual| {
             let mut finding = self.finding(rule, place, expected, actual);
             finding.method = (!method.is_empty()).then(|| method.to_owned());
             finding
@@ -117,15 +118,33 @@ pub(crate) fn twice(bytes: &[u8], make: impl Fn(Rule, &str, String) -> Finding) 
     found
 }
 
-/// The findings of what the slow lane says; `make` gives each its place in the transcript.
+/// The rule that a fault breaks: the one that claims its place in a bundle, else `SCHEMA`.
+pub(crate) fn claimed<'s>(schema: &'s Schema, method: &'s str) -> impl Fn(&Fault) -> Rule + use<'s> {
+    move |fault| {
+        let place = Place {
+            method,
+            pointer: &fault.pointer,
+            definition: &fault.definition,
+            schema: &fault.schema,
+            missing: fault.missing.as_deref(),
+            actual: &fault.actual,
+        };
+        claims::rule_of(schema, &place)
+    }
+}
+
+/// The findings of what the slow lane says; `rule` says which rule a fault breaks, `make` gives each its place in the
+/// transcript.
 pub(crate) fn findings(
     explained: Explained,
     fits: &[String],
+    rule: impl Fn(&Fault) -> Rule,
     make: impl Fn(Rule, &str, String) -> Finding,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     for fault in explained.faults {
-        let mut finding = make(Rule::SCHEMA, &fault.expected, fault.actual);
+        let rule = rule(&fault);
+        let mut finding = make(rule, &fault.expected, fault.actual);
         finding.definition = Some(fault.definition);
         finding.pointer = fault.pointer;
         finding.keyword = Some(fault.keyword);

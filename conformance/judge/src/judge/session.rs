@@ -80,11 +80,16 @@ impl Judge {
         };
         let empty = Value::Object(Map::new());
         let made = match session.schema().explain(root, payload.unwrap_or(&empty), at) {
-            Ok(explained) => findings(explained, &[], |rule, expected, actual| {
-                let mut finding = self.session_finding(entry, rule, expected, actual);
-                finding.method = Some(id.to_owned());
-                finding
-            }),
+            Ok(explained) => findings(
+                explained,
+                &[],
+                |_| Rule::SCHEMA,
+                |rule, expected, actual| {
+                    let mut finding = self.session_finding(entry, rule, expected, actual);
+                    finding.method = Some(id.to_owned());
+                    finding
+                },
+            ),
             Err(message) => vec![self.session_finding(entry, Rule::SCHEMA, "a definition that can be used", message)],
         };
         for mut finding in made {

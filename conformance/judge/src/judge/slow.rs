@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::parts::{Part, Same, twice};
-use super::{Judge, Place};
+use super::{Judge, Place, Told};
 use crate::document;
 use crate::pairing::IdRef;
 use crate::rules::Rule;
@@ -20,7 +20,9 @@ enum Kind {
 }
 
 impl Judge {
-    pub(super) fn slow(&mut self, place: Place<'_>) {
+    /// Says everything that is wrong with a frame, and what the rules have to know of it.
+    pub(super) fn slow(&mut self, place: Place<'_>) -> Told {
+        let mut told = Told { side: place.frame.side, pending: None };
         let bytes = place.frame.bytes;
         if place.frame.side == Some(Side::Server) && bytes.last() == Some(&b'\r') {
             let finding = self.finding(
@@ -41,14 +43,14 @@ impl Judge {
             Err(error) => {
                 let finding = self.finding(Rule::JSON, place, "a JSON object", document::fault(bytes, &error));
                 self.push(finding);
-                return;
+                return told;
             }
         };
         for finding in twice(bytes, |rule, expected, actual| self.finding(rule, place, expected, actual)) {
             self.push(finding);
         }
         match &value {
-            Value::Object(members) => self.envelope(place, members),
+            Value::Object(members) => self.envelope(place, members, &mut told),
             Value::Array(_) => {
                 let finding = self.finding(Rule::BATCH, place, "one object", "an array".to_owned());
                 self.push(finding);
@@ -58,6 +60,7 @@ impl Judge {
                 self.push(finding);
             }
         }
+        told
     }
 
     fn at(&mut self, rule: Rule, place: Place<'_>, pointer: &str, expected: &str, actual: Option<&Value>) {
@@ -67,7 +70,7 @@ impl Judge {
         self.push(finding);
     }
 
-    fn envelope(&mut self, place: Place<'_>, members: &Map<String, Value>) {
+    fn envelope(&mut self, place: Place<'_>, members: &Map<String, Value>, told: &mut Told) {
         if members.get("jsonrpc").is_none_or(|version| version != "2.0") {
             self.at(Rule::VERSION, place, "/jsonrpc", "\"2.0\"", members.get("jsonrpc"));
         }
@@ -78,8 +81,8 @@ impl Judge {
         };
         let id = self.id(place, members.get("id"), members.contains_key("error"));
         match kind {
-            Kind::Call { id: has_id } => self.call(place, members, has_id, id),
-            Kind::Response => self.response(place, members, id),
+            Kind::Call { id: has_id } => self.call(place, members, has_id, id, told),
+            Kind::Response => self.response(place, members, id, told),
         }
     }
 
@@ -97,7 +100,14 @@ impl Judge {
         None
     }
 
-    fn call(&mut self, place: Place<'_>, members: &Map<String, Value>, has_id: bool, id: Option<IdRef<'_>>) {
+    fn call(
+        &mut self,
+        place: Place<'_>,
+        members: &Map<String, Value>,
+        has_id: bool,
+        id: Option<IdRef<'_>>,
+        told: &mut Told,
+    ) {
         let name = members.get("method").and_then(Value::as_str).unwrap_or_default();
         let schema = Arc::clone(&self.connections[place.conn as usize].schema);
         let found = schema.find_method(name.as_bytes());
@@ -127,6 +137,7 @@ impl Judge {
         if let Some(carrier) = carrier {
             self.carrier(place, name, carrier, has_id);
         }
+        told.side = told.side.or(carrier.map(Carrier::sender));
         if let Some(id) = id {
             let sender = carrier.map_or(Side::Client, Carrier::sender);
             self.asked(place, place.frame.side.unwrap_or(sender), id, found);
@@ -152,7 +163,7 @@ impl Judge {
         }
     }
 
-    fn response(&mut self, place: Place<'_>, members: &Map<String, Value>, id: Option<IdRef<'_>>) {
+    fn response(&mut self, place: Place<'_>, members: &Map<String, Value>, id: Option<IdRef<'_>>, told: &mut Told) {
         let schema = Arc::clone(&self.connections[place.conn as usize].schema);
         let pending = id.and_then(|id| self.open.find(place.conn, place.frame.side, id));
         let row = pending.and_then(|(_, pending)| pending.method).map(|method| &schema.methods[method]);
@@ -180,6 +191,7 @@ impl Judge {
         let Some(id) = id else { return };
         let Some((asker, pending)) = pending else { return self.unasked(place, id) };
         self.open.answer(place.conn, asker, id);
+        *told = Told { side: told.side.or(Some(asker.other())), pending: Some(pending.line) };
         if let Some(result) = members.get("result") {
             self.answered(place, pending, result.to_string().as_bytes());
         }

@@ -33,6 +33,8 @@ pub(crate) struct Fault {
     pub(crate) keyword: String,
     pub(crate) schema: String,
     pub(crate) definition: String,
+    /// The member that is missing, for `required`.
+    pub(crate) missing: Option<String>,
     pub(crate) expected: String,
     pub(crate) actual: String,
 }
@@ -116,7 +118,12 @@ impl Validators {
             keyword = dependent;
             expected = format!("{expected}, asked for by `{asking}`");
         }
+        let missing = match error.kind() {
+            ValidationErrorKind::Required { property } if keyword == "required" => property.as_str().map(str::to_owned),
+            _ => None,
+        };
         out.faults.push(Fault {
+            missing,
             pointer: format!("{at}{}", error.instance_path().as_str()),
             keyword: keyword.to_owned(),
             definition: definition_of(&schema).unwrap_or(root).to_owned(),

@@ -21,6 +21,7 @@ pub struct Recogniser {
     frame: Vec<u8>,
     word: String,
     conn: String,
+    at_ms: Option<u64>,
     unnamed: Vec<u64>,
     empty: Program,
     limit: usize,
@@ -64,6 +65,7 @@ impl Recogniser {
             frame: Vec::new(),
             word: String::new(),
             conn: String::new(),
+            at_ms: None,
             unnamed: Vec::new(),
             empty: Program::default(),
             limit,
@@ -73,56 +75,59 @@ impl Recogniser {
     /// The entry of a line; none for a line of nothing but white space (FRAME-5).
     pub fn recognise<'a>(&'a mut self, number: u64, line: Line<'a>) -> Option<Entry<'a>> {
         let what = match line {
-            Line::TooLong { length } => What::Damaged(Damage::TooLong { length }),
+            Line::TooLong { length } => damaged(Damage::TooLong { length }, &[]),
             Line::Unfinished(bytes) if bytes.trim_ascii().is_empty() => return None,
-            Line::Unfinished(bytes) => What::Damaged(Damage::NoLineFeed { length: bytes.len() as u64 }),
+            Line::Unfinished(bytes) => damaged(Damage::NoLineFeed { length: bytes.len() as u64 }, bytes),
             Line::Whole(bytes) => match std::str::from_utf8(bytes) {
-                Err(error) => What::Damaged(Damage::NotUtf8 { valid: error.valid_up_to() }),
+                Err(error) => damaged(Damage::NotUtf8 { valid: error.valid_up_to() }, bytes),
                 Ok(text) if text.trim_ascii().is_empty() => return None,
                 Ok(_) => return Some(self.recognise_text(number, bytes)),
             },
         };
-        Some(Entry { line: number, conn: "", what })
+        Some(Entry { line: number, conn: "", at_ms: None, what })
     }
 
     fn recognise_text<'a>(&'a mut self, line: u64, bytes: &'a [u8]) -> Entry<'a> {
         self.conn.clear();
+        self.at_ms = None;
         let what = match self.form(bytes) {
-            Form::Bare if bytes.len() > self.limit => What::Damaged(Damage::TooLong { length: bytes.len() as u64 }),
+            Form::Bare if bytes.len() > self.limit => damaged(Damage::TooLong { length: bytes.len() as u64 }, bytes),
             Form::Bare => What::Frame(Frame { side: None, bytes }),
-            Form::Fault(what) => What::Damaged(Damage::NotARecord { what }),
-            Form::Unknown => What::Damaged(Damage::UnknownForm),
+            Form::Fault(what) => damaged(Damage::NotARecord { what }, bytes),
+            Form::Unknown => damaged(Damage::UnknownForm, bytes),
             Form::Record(found) => self.record(bytes, &found),
         };
-        Entry { line, conn: &self.conn, what }
+        Entry { line, conn: &self.conn, at_ms: self.at_ms, what }
     }
 
     fn record<'a>(&'a self, bytes: &'a [u8], found: &Found) -> What<'a> {
+        let no_record = |what| damaged(Damage::NotARecord { what }, bytes);
         match (found.dir, found.raw) {
-            (Some(Err(())), _) => What::Damaged(Damage::NotARecord { what: "`dir` is neither `client` nor `server`" }),
+            (Some(Err(())), _) => no_record("`dir` is neither `client` nor `server`"),
             (Some(Ok(side)), true) => self.carried(side, found.bytes),
-            (Some(Ok(_)), false) => What::Damaged(Damage::NotARecord { what: "`dir` without `raw` and `rawBase64`" }),
-            (None, true) => What::Damaged(Damage::NotARecord { what: "`raw` or `rawBase64` without `dir`" }),
-            (None, false) if found.event => What::Event(&self.word),
+            (Some(Ok(_)), false) => no_record("`dir` without `raw` and `rawBase64`"),
+            (None, true) => no_record("`raw` or `rawBase64` without `dir`"),
+            (None, false) if found.event => What::Event { name: &self.word, line: bytes },
             (None, false) if found.session => What::Session(bytes),
-            (None, false) => What::Damaged(Damage::UnknownForm),
+            (None, false) => damaged(Damage::UnknownForm, bytes),
         }
     }
 
     /// The frame that a line carried, after it went into the buffer.
     fn carried(&self, side: Side, as_sent: bool) -> What<'_> {
         let mut bytes = &self.frame[..];
+        let damaged = |damage, bytes| What::Damaged { damage, side: Some(side), bytes };
         if as_sent {
             match bytes.strip_suffix(b"\n") {
                 Some(line) => bytes = line,
-                None => return What::Damaged(Damage::NoLineFeed { length: bytes.len() as u64 }),
+                None => return damaged(Damage::NoLineFeed { length: bytes.len() as u64 }, bytes),
             }
             if let Err(error) = std::str::from_utf8(bytes) {
-                return What::Damaged(Damage::NotUtf8 { valid: error.valid_up_to() });
+                return damaged(Damage::NotUtf8 { valid: error.valid_up_to() }, bytes);
             }
         }
         if bytes.len() > self.limit {
-            return What::Damaged(Damage::TooLong { length: bytes.len() as u64 });
+            return damaged(Damage::TooLong { length: bytes.len() as u64 }, bytes);
         }
         What::Frame(Frame { side: Some(side), bytes })
     }
@@ -131,8 +136,8 @@ impl Recogniser {
     fn form(&mut self, bytes: &[u8]) -> Form {
         self.unnamed.clear();
         let mut scan = Scanner { program: &self.empty, bytes, at: 0, unnamed: &mut self.unnamed, broken: None };
-        let (frame, word, conn) = (&mut self.frame, &mut self.word, &mut self.conn);
-        let mut reading = Reading { found: Found::default(), fault: None, frame, word, conn };
+        let (frame, word, conn, at_ms) = (&mut self.frame, &mut self.word, &mut self.conn, &mut self.at_ms);
+        let mut reading = Reading { found: Found::default(), fault: None, frame, word, conn, at_ms };
         let (mut first, mut bare) = (true, false);
         let read = scan.members(|scan, name, _| {
             if std::mem::take(&mut first) && matches!(name, b"jsonrpc" | b"id" | b"method" | b"params") {
@@ -162,6 +167,7 @@ struct Reading<'r> {
     frame: &'r mut Vec<u8>,
     word: &'r mut String,
     conn: &'r mut String,
+    at_ms: &'r mut Option<u64>,
 }
 
 impl Reading<'_> {
@@ -191,7 +197,10 @@ impl Reading<'_> {
             }
             b"conn" => self.connection(scan),
             b"atMs" => {
+                scan.peek()?;
+                let start = scan.at;
                 let kind = scan.skip(1)?;
+                *self.at_ms = milliseconds(&scan.bytes[start..scan.at]);
                 if Kinds::INTEGER.with(Kinds::NUMBER).holds(kind) {
                     Ok(())
                 } else {
@@ -231,6 +240,17 @@ impl Reading<'_> {
         self.fault = Some(what);
         Ask(Why::Unknown)
     }
+}
+
+fn damaged(damage: Damage, bytes: &[u8]) -> What<'_> {
+    What::Damaged { damage, side: None, bytes }
+}
+
+/// Whole milliseconds of a number.
+fn milliseconds(token: &[u8]) -> Option<u64> {
+    let number: f64 = std::str::from_utf8(token).ok()?.parse().ok()?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds are looked at first")]
+    (0.0..9.0e15).contains(&number).then_some(number as u64)
 }
 
 fn side(word: &str) -> Option<Side> {

@@ -13,7 +13,7 @@ fn format() -> jsonschema::Validator {
 fn is_known(line: &[u8]) -> bool {
     let mut recogniser = Recogniser::new();
     let entry = recogniser.recognise(1, Line::Whole(line)).unwrap();
-    !matches!(entry.what, What::Damaged(Damage::UnknownForm | Damage::NotARecord { .. }))
+    !matches!(entry.what, What::Damaged { damage: Damage::UnknownForm | Damage::NotARecord { .. }, .. })
 }
 
 #[test]

@@ -90,11 +90,11 @@ fn is_fine(schema: &Arc<Schema>, sample: &Sample, bytes: &[u8]) -> bool {
     if let Some(method) = &sample.answers {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method }).to_string();
         let frame = Frame { side: Some(sample.side.other()), bytes: request.as_bytes() };
-        judge.observe(&Entry { line: 1, conn: "", what: What::Frame(frame) });
+        judge.observe(&Entry { line: 1, conn: "", at_ms: None, what: What::Frame(frame) });
         judge.take_findings();
     }
     let frame = Frame { side: Some(sample.side), bytes };
-    judge.observe(&Entry { line: 2, conn: "", what: What::Frame(frame) });
+    judge.observe(&Entry { line: 2, conn: "", at_ms: None, what: What::Frame(frame) });
     // Which requests are open is nothing that a schema knows.
     judge.finish().findings.iter().all(|finding| matches!(finding.rule, Rule::UNPAIRED | Rule::UNASKED))
 }

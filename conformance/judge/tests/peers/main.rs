@@ -111,7 +111,7 @@ fn check(recordings: &Path) -> Result<(), Failed> {
         let line = finding.line();
         let fits = if severity == Severity::Error {
             finding.line == 12
-                && finding.rule.id() == "SCHEMA"
+                && finding.rule.id() == "UIN-6"
                 && finding.method.as_deref() == Some("userInput/settled")
                 && finding.expected == "member `decidedAt`"
                 && finding.fits == ["1.3.1", "1.4.2"]

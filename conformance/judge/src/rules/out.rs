@@ -1,0 +1,179 @@
+//! Where monitors say what they saw, and what they may ask.
+
+#![allow(dead_code, reason = "families that are still to come ask for it")]
+
+use crate::facts::{Core, Id, Known, Placed};
+use crate::report::Finding;
+use crate::rules::monitor::Watched;
+use crate::rules::table::{Binds, Row, Table, Version};
+use crate::rules::tally::{Tally, Waiting};
+use crate::rules::{Rule, Severity};
+use crate::transcript::Side;
+
+/// What a monitor is given beside the fact.
+pub(crate) struct Out<'o> {
+    pub(crate) core: &'o Core,
+    pub(crate) tally: &'o mut Tally,
+    /// Places of the family's rules in the table.
+    pub(crate) places: &'o [usize],
+    /// Connection and sender of the fact.
+    pub(crate) conn: u32,
+    pub(crate) side: Side,
+}
+
+impl<'o> Out<'o> {
+    /// What is remembered between facts.
+    pub(crate) fn core(&self) -> &'o Core {
+        self.core
+    }
+
+    /// How far the connection of the fact knows a session.
+    pub(crate) fn known(&self, session: Id) -> Known {
+        self.core.known(self.conn, session)
+    }
+
+    /// The revision by which the connection of the fact is judged.
+    pub(crate) fn revision(&self) -> Version {
+        self.core.connection(self.conn).revision
+    }
+
+    /// Whether that revision is this one or newer: for a clause that is newer than its rule.
+    pub(crate) fn since(&self, major: u16, minor: u16, patch: u16) -> bool {
+        self.revision() >= Version(major, minor, patch)
+    }
+
+    /// Whether this is the run of a client under test, against a host that follows a script. Some rules are judged only
+    /// there: in a recording, a person may have had reasons.
+    pub(crate) fn is_client_run(&self) -> bool {
+        self.tally.client_run
+    }
+
+    /// Whether it is unattended: nobody sits before the client who could decide.
+    pub(crate) fn frame_limit(&self) -> Option<u64> {
+        self.tally.frame_limit
+    }
+
+    fn row(&self, rule: Watched) -> &'static Row {
+        &Table::msp().rows()[self.places[rule.0 as usize]]
+    }
+
+    /// Whether a rule is judged here: it holds in the revision, and the side that it binds is under test. A rule that
+    /// binds both is judged for the side that sent the frame of the fact.
+    pub(crate) fn is_judged(&self, rule: Watched) -> bool {
+        let row = self.row(rule);
+        let is_tested = match row.who() {
+            Binds::Host => self.tally.tests(Side::Server),
+            Binds::Client => self.tally.tests(Side::Client),
+            Binds::Both => self.tally.tests(self.side),
+        };
+        is_tested && row.holds_in(self.revision())
+    }
+
+    /// The premise of a rule occurred, so that it could have been broken.
+    pub(crate) fn exercised(&mut self, rule: Watched) {
+        if self.is_judged(rule) {
+            self.tally.exercised(self.places[rule.0 as usize]);
+        }
+    }
+
+    /// A rule cannot be exercised for want of a capability, or of something else that the peer lacks, named here.
+    pub(crate) fn not_applicable(&mut self, rule: Watched, lacks: &str) {
+        if self.is_judged(rule) {
+            self.tally.not_applicable(self.places[rule.0 as usize], lacks);
+        }
+    }
+
+    /// A rule is broken: by this fact, at a place below it. The finding goes out when the value is dropped, so say the
+    /// rest in one go: `out.violated(CUR_1, event, "/viewCursor").expected("…").actual("…").contradicts(line);`
+    #[must_use = "say what was expected and what was there"]
+    pub(crate) fn violated(&mut self, rule: Watched, fact: &impl Placed, below: &str) -> Violation<'_> {
+        let (at, row) = (fact.at(), self.row(rule));
+        let mut finding = Finding::new(row.rule(), at.line, "", String::new(), "");
+        finding.from = Some(at.side);
+        finding.method = (!at.method.is_empty()).then(|| at.method.to_owned());
+        finding.pointer = fact.pointer(below);
+        let is_judged = self.is_judged(rule);
+        let waiting =
+            Waiting { place: self.places[rule.0 as usize], conn: at.conn, session: None, epoch: None, finding };
+        Violation { tally: self.tally, core: self.core, waiting: is_judged.then_some(waiting) }
+    }
+}
+
+/// A breach that is being described; it counts when this is dropped.
+pub(crate) struct Violation<'o> {
+    tally: &'o mut Tally,
+    core: &'o Core,
+    /// Nothing where the rule is not judged here.
+    waiting: Option<Waiting>,
+}
+
+impl Violation<'_> {
+    fn with(mut self, change: impl FnOnce(&mut Waiting)) -> Self {
+        if let Some(waiting) = &mut self.waiting {
+            change(waiting);
+        }
+        self
+    }
+
+    /// What should be there.
+    pub(crate) fn expected(self, expected: impl Into<String>) -> Self {
+        self.with(|it| it.finding.expected = expected.into())
+    }
+
+    /// What is there.
+    pub(crate) fn actual(self, actual: impl Into<String>) -> Self {
+        self.with(|it| it.finding.actual = actual.into())
+    }
+
+    /// An earlier line that the fact contradicts.
+    pub(crate) fn contradicts(self, line: u64) -> Self {
+        self.with(|it| {
+            it.finding.contradicts.push(line);
+            it.finding.contradicts.sort_unstable();
+            it.finding.contradicts.dedup();
+        })
+    }
+
+    /// Another line of the transcript is at fault, such as an earlier one; of the same connection.
+    pub(crate) fn in_line(self, line: u64) -> Self {
+        self.with(|it| it.finding.line = line)
+    }
+
+    /// It is a warning, whatever the level of the rule.
+    pub(crate) fn warn(self) -> Self {
+        self.with(|it| it.finding.severity = Severity::Warning)
+    }
+
+    /// It is a note, whatever the level of the rule.
+    pub(crate) fn note(self) -> Self {
+        self.with(|it| it.finding.severity = Severity::Note)
+    }
+
+    /// It counts only with the next live event of the session on this connection, and not if a gap comes before: for
+    /// findings of order and absence, since `view/gap` may come after the event that follows it.
+    pub(crate) fn after_next_event(self, session: Id) -> Self {
+        let core = self.core;
+        self.with(|it| {
+            it.session = Some(session);
+            it.epoch = Some(core.epoch(it.conn, Some(session)));
+        })
+    }
+}
+
+impl Drop for Violation<'_> {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.tally.add(waiting);
+        }
+    }
+}
+
+/// The rule of an id in the table, for the registry.
+pub(crate) fn place_of(id: &str) -> Option<usize> {
+    Table::msp().find(id).map(Row::index)
+}
+
+/// Names a rule of the table by its place.
+pub(crate) fn rule_at(place: usize) -> Rule {
+    Table::msp().rows()[place].rule()
+}
