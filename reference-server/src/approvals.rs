@@ -1,10 +1,11 @@
 //! Approvals as drafts: what is asked, by which policy it needs no asking, and how a decision moves it on. Pure (APPR).
 
-use msp_types::msp::notifications::{ApprovalRequested, ApprovalResolved, ApprovalUpdated};
+use msp_types::msp::notifications::{ApprovalRequested, ApprovalResolved, ApprovalReviewing, ApprovalUpdated};
 use serde_json::{Map, Value, json};
 
 use crate::decision::{Draft, Stream};
 use crate::mint::{Mint, derived_uuid};
+use crate::record::Body;
 use crate::state::{Prompt, State};
 use crate::time::rfc3339;
 
@@ -21,6 +22,36 @@ pub struct Ask {
     pub protected: bool,
     /// Whether the model asked for permission itself, which `onRequest` prompts for.
     pub explicit: bool,
+    /// The child that asks, where it is one (AGENT-8).
+    pub origin: Option<Value>,
+    /// Whether a judge looked at it and left it to a person.
+    pub escalated: bool,
+}
+
+/// How the stages of an approval move on, where that is not the usual way: a fact of the session, by the approval's id.
+const STAGE_PLANS: &str = "stagePlans";
+
+/// Notes that some stages resolve themselves, and whether later stages are told by `approval/updated` alone.
+pub fn stage_plan(approval_id: &str, resolve_themselves: &[u64], quiet: bool) -> Draft {
+    let plan = json!({ "resolveThemselves": resolve_themselves, "quiet": quiet });
+    Draft::fact(STAGE_PLANS, json!({ approval_id: plan }))
+}
+
+/// Whether nobody is asked again when a stage of an approval is over.
+pub fn is_quiet(state: &State, approval_id: &str) -> bool {
+    state.facts.get(STAGE_PLANS).is_some_and(|plans| plans[approval_id]["quiet"] == true)
+}
+
+/// Resolves the stages after a decided one that need nobody.
+fn resolve_themselves(state: &State, approval_id: &str, subject: &mut Value) {
+    let plans = state.facts.get(STAGE_PLANS);
+    let stages = plans.and_then(|plans| plans[approval_id]["resolveThemselves"].as_array());
+    while let Some(stage) = current_stage(subject) {
+        if !stages.is_some_and(|stages| stages.iter().any(|index| *index == stage)) {
+            return;
+        }
+        subject["stages"][stage]["resolution"] = json!({ "kind": "policyAllow" });
+    }
 }
 
 /// What the policy says of an [`Ask`].
@@ -65,22 +96,37 @@ pub fn rule(subject: &Value) -> String {
 pub fn request(ask: &Ask, approval_id: &str, task_id: &str) -> Draft {
     let text = |member: &str| ask.item.get(member).cloned().unwrap_or_default();
     let subject = subject(ask, approval_id);
-    let params = json!({
+    let mut params = json!({
         "approvalId": approval_id, "turnId": text("turnId"), "taskId": task_id, "itemId": text("itemId"),
         "toolCallId": text("callId"), "toolName": text("tool"), "rawArgs": text("args"),
         "currentRequirementId": requirement(approval_id, current_stage(&subject).unwrap_or(0)),
         "availableChoices": offered(ask, &subject),
-        "subject": subject, "protectedWrite": ask.protected, "judgeEscalated": false,
+        "subject": subject, "protectedWrite": ask.protected, "judgeEscalated": ask.escalated,
     });
+    if let Some(origin) = &ask.origin {
+        params["subagentOrigin"] = origin.clone();
+    }
     Draft::view::<ApprovalRequested>(Stream::Review(approval_id.to_owned()), params)
 }
 
-/// The end of an approval that a policy decided without asking (APPR-17).
-pub fn deny_by_policy(ask: &Ask, approval_id: &str, mint: &mut Mint) -> Draft {
-    let params = json!({
-        "approvalId": approval_id, "itemId": ask.item["itemId"], "turnId": ask.item["turnId"], "decision": "denied",
-        "policyResult": "deny", "resolvedBy": "policy", "stageEvidence": [], "decidedAt": rfc3339(mint.now_ms()),
+/// `approval/reviewing`: a judge looks at it before anybody is asked.
+pub fn review(ask: &Ask, approval_id: &str, task_id: &str) -> Draft {
+    let Draft::Record(Body::View { params, .. }, stream) = request(ask, approval_id, task_id) else {
+        return request(ask, approval_id, task_id);
+    };
+    Draft::view::<ApprovalReviewing>(stream, params)
+}
+
+/// The end of an approval that nobody was asked about (APPR-17), or that nobody answered in time.
+pub fn settle(ask: &Ask, approval_id: &str, decision: &str, by: &str, mint: &mut Mint) -> Draft {
+    let policy = if decision.starts_with("approved") { "allow" } else { "deny" };
+    let mut params = json!({
+        "approvalId": approval_id, "itemId": ask.item["itemId"], "turnId": ask.item["turnId"], "decision": decision,
+        "policyResult": policy, "resolvedBy": by, "stageEvidence": [], "decidedAt": rfc3339(mint.now_ms()),
     });
+    if let Some(origin) = &ask.origin {
+        params["subagentOrigin"] = origin.clone();
+    }
     Draft::view::<ApprovalResolved>(Stream::Review(approval_id.to_owned()), params)
 }
 
@@ -128,6 +174,7 @@ pub fn decide(state: &State, prompt: &Prompt, choice: &Value, command_id: &str, 
         if kind == "policyAmendment" {
             subject["stages"][stage]["resolution"]["argvPrefix"] = subject["stages"][stage]["argv"].clone();
         }
+        resolve_themselves(state, &prompt.id, &mut subject);
         if let Some(next) = current_stage(&subject) {
             let protected = prompt.params["protectedWrite"] == true;
             let update = json!({

@@ -32,8 +32,12 @@ pub struct ViewEvent {
 pub type FactFold = fn(Option<Value>, &Value) -> Value;
 
 /// Families with a fold of their own. A family without a row keeps its newest fact.
-pub const FACTS: &[(&str, FactFold)] =
-    &[("leave", facts::merge), ("compactionAnchors", facts::merge), ("monitorInbox", facts::merge)];
+pub const FACTS: &[(&str, FactFold)] = &[
+    ("leave", facts::merge),
+    ("compactionAnchors", facts::merge),
+    ("monitorInbox", facts::merge),
+    ("stagePlans", facts::merge),
+];
 
 /// Applies a record; gives the view event that it makes, if it makes one.
 pub fn apply(state: &mut State, record: &Record) -> Option<ViewEvent> {

@@ -22,12 +22,17 @@ pub fn bound(output: &str, item_id: &str, kind: &str, mint: &mut Mint) -> Bounde
     if output.len() <= VIEW_BYTES {
         return Bounded { visible: output.to_owned(), stored: None };
     }
-    let mut end = VIEW_BYTES;
-    while !output.is_char_boundary(end) {
+    let (stored, reference) = store(output, item_id, kind, "text/plain", mint);
+    Bounded { visible: cut(output).0, stored: Some((stored, reference)) }
+}
+
+/// As much of a text as an item retains, and whether that is less than the whole.
+pub fn cut(text: &str) -> (String, bool) {
+    let mut end = VIEW_BYTES.min(text.len());
+    while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let (stored, reference) = store(output, item_id, kind, "text/plain", mint);
-    Bounded { visible: output[..end].to_owned(), stored: Some((stored, reference)) }
+    (text[..end].to_owned(), end < text.len())
 }
 
 /// A text to store, and the reference that its item carries.

@@ -36,14 +36,9 @@ pub const MARK: &str = "@script";
 
 /// What the provider does for a submit.
 pub fn plan(script: &Script, state: &State, submit: &Submit, mint: &mut Mint) -> Vec<Action> {
-    let own = submit.text.strip_prefix(MARK).filter(|rest| rest.is_empty() || rest.starts_with('\n'));
-    let steps = match own.map(Script::parse) {
-        Some(Ok(script)) => script.turns.into_iter().flatten().collect(),
-        Some(Err(error)) => return vec![config_error(&error.to_string())],
-        None => match script.turns.get(state.turns.ended.len()) {
-            Some(steps) => steps.clone(),
-            None => vec![echo(submit.user_shell.as_deref().unwrap_or(&submit.text))],
-        },
+    let steps = match steps_of(script, state, submit) {
+        Ok(steps) => steps,
+        Err(error) => return vec![config_error(&error.to_string())],
     };
     let mut names = BTreeMap::new();
     let mut actions = match &submit.user_shell {
@@ -55,7 +50,7 @@ pub fn plan(script: &Script, state: &State, submit: &Submit, mint: &mut Mint) ->
         match expand(step, &mut place) {
             Ok(more) => actions.extend(more),
             Err(message) => {
-                actions.push(config_error(&message));
+                actions.push(config_error(&format!("script line {}: {message}", step.line)));
                 return actions;
             }
         }
@@ -71,7 +66,7 @@ pub fn at_start(script: &Script, state: &State, mint: &mut Mint) -> Result<Vec<D
     let (submit, mut names, mut drafts) = (Submit::default(), BTreeMap::new(), Vec::new());
     let mut place = Stage { state, mint, submit: &submit, names: &mut names };
     for step in &script.start {
-        for action in expand(step, &mut place)? {
+        for action in expand(step, &mut place).map_err(|message| format!("script line {}: {message}", step.line))? {
             match action {
                 Action::Emit(more) => drafts.extend(more),
                 _ => return Err(format!("script line {}: `{}` has no place at a start", step.line, step.verb)),
@@ -81,14 +76,32 @@ pub fn at_start(script: &Script, state: &State, mint: &mut Mint) -> Result<Vec<D
     Ok(drafts)
 }
 
-/// The actions of a step.
-fn expand(step: &Step, place: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+/// What one step does.
+fn expand(step: &Step, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);
-    let expanded = match verb {
-        Some(verb) => (verb.expand)(&mut Args::new(step.args.clone()), place),
-        None => Err(format!("no verb `{}`", step.verb)),
-    };
-    expanded.map_err(|message| format!("script line {}: {message}", step.line))
+    let verb = verb.ok_or_else(|| format!("no verb `{}`", step.verb))?;
+    let mut args = step.args.clone();
+    for value in args.values_mut() {
+        stage.fill_in(value)?;
+    }
+    (verb.expand)(&mut Args::new(args), stage)
+}
+
+/// The steps of a submit: its own, those of the script for its turn, or the echo.
+fn steps_of(script: &Script, state: &State, submit: &Submit) -> Result<Vec<Step>, ScriptError> {
+    let own = submit.text.strip_prefix(MARK).filter(|rest| rest.is_empty() || rest.starts_with('\n'));
+    if let Some(own) = own.map(Script::parse) {
+        return Ok(own?.turns.into_iter().flatten().collect());
+    }
+    Ok(match script.turns.get(state.turns.ended.len()) {
+        Some(steps) => steps.clone(),
+        None => vec![echo(submit.user_shell.as_deref().unwrap_or(&submit.text))],
+    })
+}
+
+/// Whether the answer to a submit that starts at once comes after its turn.
+pub fn answers_last(script: &Script, state: &State, submit: &Submit) -> bool {
+    steps_of(script, state, submit).is_ok_and(|steps| steps.first().is_some_and(|step| step.verb == steps::ACK_LAST))
 }
 
 fn echo(text: &str) -> Step {

@@ -44,7 +44,7 @@ impl Command for WorkflowCancel {
         let id = item["itemId"].as_str().unwrap_or_default().to_owned();
         let wind_down = move |core: &mut Core| {
             cancel_children(core, &id);
-            core.after(WIND_DOWN_MS, move |core| finish(core, &id, "cancelled"));
+            core.after(WIND_DOWN_MS, move |core| finish(core, &id, "cancelled", Item::new()));
         };
         Ok(decision
             .draft(Draft::fact("workflowCancel", item["itemId"].clone()))
@@ -176,8 +176,8 @@ fn cancel_children(core: &mut Core, item_id: &str) {
     core.emit(draft.into_iter().collect());
 }
 
-/// Ends a run, unless it is over already.
-pub fn finish(core: &mut Core, item_id: &str, status: &str) {
+/// Ends a run with further members of its item, unless it is over already.
+pub fn finish(core: &mut Core, item_id: &str, status: &str, members: Item) {
     let item = core.state.items.find(item_id).filter(|item| item["status"] == "inProgress");
     let draft = item.map(|item| {
         let rows = item.get("children").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -188,6 +188,7 @@ pub fn finish(core: &mut Core, item_id: &str, status: &str) {
             item.remove("paused");
             item.insert("stopAvailable".to_owned(), false.into());
             item.insert("message".to_owned(), message.into());
+            item.extend(members);
         })
     });
     core.emit(draft.into_iter().collect());

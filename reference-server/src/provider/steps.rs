@@ -5,16 +5,20 @@ mod ask;
 mod compaction;
 mod generic;
 mod goal;
+mod group;
 mod login;
 mod message;
+mod misbehave;
 mod pace;
 mod recap;
 mod route;
+mod side;
 mod subagent;
 mod subscription;
 mod task;
 mod tool;
 mod turn;
+mod values;
 mod workflow;
 
 use std::collections::BTreeMap;
@@ -24,6 +28,8 @@ use serde_json::{Map, Value};
 use crate::mint::Mint;
 use crate::session::Action;
 use crate::state::{State, Submit};
+
+pub(super) use self::misbehave::ACK_LAST;
 
 /// All verbs.
 pub const VERBS: &[&[Verb]] = &[
@@ -42,8 +48,15 @@ pub const VERBS: &[&[Verb]] = &[
     subagent::VERBS,
     task::VERBS,
     workflow::VERBS,
+    values::VERBS,
+    side::VERBS,
+    group::VERBS,
+    misbehave::VERBS,
     generic::VERBS,
 ];
+
+/// Bytes of a text that a step has made for it.
+const MOST_FILL: u64 = 64 * 1024 * 1024;
 
 /// A verb: what a step of this name becomes.
 pub struct Verb {
@@ -78,13 +91,44 @@ impl Stage<'_> {
         Ok(id)
     }
 
+    /// Puts ids in the place of the texts that stand for them: `$session`, `$turn`, `$command`, and `$item:` with a name.
+    ///
+    /// # Errors
+    /// A text that names what is unknown.
+    pub fn fill_in(&self, value: &mut Value) -> Result<(), String> {
+        match value {
+            Value::String(text) if text.starts_with('$') => {
+                let id = match (text.as_str(), text.strip_prefix("$item:")) {
+                    ("$session", _) => &self.state.header.session_id,
+                    ("$turn", _) => &self.submit.turn_id,
+                    ("$command", _) => &self.submit.command_id,
+                    (_, Some(name)) => &self.id_of(name)?,
+                    _ => return Ok(()),
+                };
+                *value = id.as_str().into();
+            }
+            Value::Array(values) => values.iter_mut().try_for_each(|value| self.fill_in(value))?,
+            Value::Object(members) => members.values_mut().try_for_each(|value| self.fill_in(value))?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// The id of the item that the step's `name` names.
     ///
     /// # Errors
     /// A text that names the argument.
     pub fn named(&self, args: &mut Args) -> Result<String, String> {
         let name = args.text("name")?.ok_or("`name` is missing")?;
-        self.names.get(&name).cloned().ok_or_else(|| format!("no item is named `{name}`"))
+        self.id_of(&name)
+    }
+
+    /// The id of an item with a name.
+    ///
+    /// # Errors
+    /// A text that says that there is none.
+    pub fn id_of(&self, name: &str) -> Result<String, String> {
+        self.names.get(name).cloned().ok_or_else(|| format!("no item is named `{name}`"))
     }
 }
 
@@ -102,7 +146,7 @@ impl Args {
         self.0.remove(name)
     }
 
-    /// A text.
+    /// A text, or `{"fill", "bytes"}`: a text that is as long as that, give or take a character.
     ///
     /// # Errors
     /// A text that names the argument.
@@ -110,6 +154,9 @@ impl Args {
         match self.0.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
+            Some(Value::Object(fill)) if fill.len() == 2 => {
+                repeated(fill).map(Some).map_err(|why| format!("`{name}`: {why}"))
+            }
             Some(other) => Err(format!("`{name}` is no text: {other}")),
         }
     }
@@ -160,6 +207,16 @@ impl Args {
             Some(name) => Err(format!("no argument `{name}` here")),
         }
     }
+}
+
+/// `{"fill":"é","bytes":7}` as a text: the filling over and over, as often as it fits.
+fn repeated(fill: Map<String, Value>) -> Result<String, String> {
+    let mut fill = Args::new(fill);
+    let text = fill.0.remove("fill").and_then(|text| text.as_str().map(str::to_owned)).filter(|text| !text.is_empty());
+    let text = text.ok_or("`fill` is no text")?;
+    let bytes = fill.number("bytes")?.filter(|bytes| *bytes <= MOST_FILL);
+    let bytes = bytes.ok_or_else(|| format!("`bytes` is no number up to {MOST_FILL}"))?;
+    Ok(text.repeat(usize::try_from(bytes).unwrap_or(0) / text.len()))
 }
 
 /// Cuts a text into so many pieces, on character boundaries, none of them empty.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Core, Run};
 use crate::connection::Caller;
 use crate::decision::{Context, Decision, Draft, Effect, Settles};
+use crate::provider;
 use crate::record::{Answer, Body, Intake};
 use crate::refusal::Refusal;
 
@@ -27,6 +28,20 @@ pub struct Request {
     pub digest: String,
     /// The decision to come.
     pub decide: Prepared,
+}
+
+/// An answer on its way: it goes out when this is let go of.
+pub(super) struct Answering {
+    caller: Caller,
+    id: Value,
+    method: &'static str,
+    result: Value,
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.caller.connection.respond_to(self.method, &self.id, &mut self.result, &self.caller.handshake);
+    }
 }
 
 /// Digest over params: member order does not count, all else does (CMD-8).
@@ -84,12 +99,23 @@ impl Core {
         decision.drafts.insert(0, intake(Answer::Result(decision.result.clone()), settled));
         match self.commit(std::mem::take(&mut decision.drafts)) {
             Ok(events) => {
-                caller.connection.respond_to(method, &id, &mut decision.result, &caller.handshake);
+                let last = decision.effects.iter().any(|effect| self.answers_last(effect));
+                let answer = Answering { caller, id, method, result: decision.result };
+                let late = last.then_some(answer); // what is not kept goes out here
                 self.deliver(&events);
                 self.perform(decision.effects);
+                if let Some(run) = &mut self.run {
+                    run.late = late;
+                }
             }
             Err(refusal) => caller.connection.respond(&id, Err(refusal.to_error())),
         }
+    }
+
+    /// Whether a turn that is to run wants its answer to come after its end.
+    fn answers_last(&self, effect: &Effect) -> bool {
+        let Effect::Run(submit) = effect else { return false };
+        provider::answers_last(&self.host.config.script, &self.state, submit)
     }
 
     /// Does what a decision asks for outside the state.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
 use super::Core;
+use super::execute::Answering;
 use crate::decision::Draft;
 use crate::mint::Mint;
 use crate::provider;
@@ -24,6 +25,8 @@ pub struct Run {
     pub heard: Vec<String>,
     /// Steered inputs so far.
     pub steered: u64,
+    /// The answer to its command, where that comes last.
+    pub(super) late: Option<Answering>,
     actions: VecDeque<Action>,
     until: Option<Instant>,
 }
@@ -48,6 +51,13 @@ pub enum Action {
     RefuseLaunch(String),
     /// Ends the turn; without it a run ends `completed`.
     End(turns::End),
+}
+
+impl Action {
+    /// Whether it can be done beside the turn of its step.
+    pub fn needs_no_turn(&self) -> bool {
+        matches!(self, Self::Emit(_) | Self::With(_) | Self::Do(_) | Self::Sleep(_))
+    }
 }
 
 /// Makes drafts of the state at its time.
@@ -93,7 +103,7 @@ impl Run {
     pub fn plan(core: &mut Core, submit: &Submit) -> Self {
         let actions = provider::plan(&core.host.config.script, &core.state, submit, &mut core.host.mint.lock());
         let (turn_id, command_id) = (submit.turn_id.clone(), submit.command_id.clone());
-        Self { turn_id, command_id, heard: Vec::new(), steered: 0, actions: actions.into(), until: None }
+        Self { turn_id, command_id, heard: Vec::new(), steered: 0, late: None, actions: actions.into(), until: None }
     }
 
     /// Why its launch is refused, if its script says so.
@@ -172,11 +182,42 @@ impl Core {
         }
     }
 
+    /// Does actions that need no turn, whatever runs.
+    pub fn act_beside(&mut self, actions: Vec<Action>) {
+        let mut actions: VecDeque<_> = actions.into();
+        while let Some(action) = actions.pop_front() {
+            match action {
+                Action::Emit(drafts) => self.emit(drafts),
+                Action::With(make) => {
+                    let drafts = make(&self.state, &mut self.host.mint.lock());
+                    self.emit(drafts);
+                }
+                Action::Do(work) => {
+                    for first in work(self).into_iter().rev() {
+                        actions.push_front(first);
+                    }
+                }
+                Action::Sleep(ms) => {
+                    self.after(ms, move |core| core.act_beside(actions.into()));
+                    return;
+                }
+                // No such action is let in here, and none of them can be made by another one.
+                Action::UntilSteered(_)
+                | Action::UntilSettled(..)
+                | Action::UntilItemEnds(_)
+                | Action::RefuseLaunch(_)
+                | Action::End(_) => {}
+            }
+        }
+        self.tell_status();
+    }
+
     /// Ends the running turn and launches the next queued one.
     pub fn end_turn(&mut self, end: &turns::End) {
-        self.run = None;
+        let ended = self.run.take();
         let drafts = turns::end(&self.state, &mut self.host.mint.lock(), end);
         self.emit(drafts);
+        drop(ended); // with an answer that comes last
         self.launch_next();
         self.tell_status();
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Core;
+use crate::approvals;
 use crate::commands::admission::payload;
 use crate::connection::{Connection, Delivery, Framed};
 use crate::cursor::Position;
@@ -28,11 +29,13 @@ pub struct Subscriber {
     behind: Option<Position>,
     /// The first and the last event that are in no log and came by meanwhile.
     missed: Option<(Position, Position)>,
+    /// How many events to come are dropped on purpose, protected ones aside.
+    losing: u64,
 }
 
 impl Subscriber {
     pub(super) fn new(connection: Arc<Connection>, after: Position) -> Self {
-        Self { connection, delivered: after, dropped: None, stalled: false, behind: None, missed: None }
+        Self { connection, delivered: after, dropped: None, stalled: false, behind: None, missed: None, losing: 0 }
     }
 
     /// Whether it is this connection.
@@ -48,6 +51,10 @@ impl Subscriber {
             }
             return false;
         }
+        if self.loses(event) {
+            self.dropped = Some(event.position);
+            return false;
+        }
         // What is dropped in a row is one hole (GAP-2), so nothing slips in before there is room for more than one event.
         let waits = self.stalled && !self.connection.is_protected(&event.method);
         if waits && self.connection.wants(&event.method, &event.params) {
@@ -58,6 +65,15 @@ impl Subscriber {
         }
         self.dropped = Some(event.position);
         !std::mem::replace(&mut self.stalled, true)
+    }
+
+    /// Whether an event is one of those that a script loses.
+    fn loses(&mut self, event: &ViewEvent) -> bool {
+        let lost = self.losing > 0
+            && !self.connection.is_protected(&event.method)
+            && self.connection.wants(&event.method, &event.params);
+        self.losing -= u64::from(lost);
+        lost
     }
 
     /// Queues an event, behind the gap before it; `false` when there is no room. One that the connection does not want is no
@@ -125,11 +141,20 @@ impl Core {
                 || event.params.get("change").and_then(|change| change["kind"].as_str()) == Some("stageResolved");
             match event.method.as_str() {
                 "approval/requested" => self.ask("approval/request", &id("approvalId"), None),
-                "approval/updated" if staged() => self.ask("approval/request", &id("approvalId"), None),
+                "approval/updated" if staged() && !approvals::is_quiet(&self.state, &id("approvalId")) => {
+                    self.ask("approval/request", &id("approvalId"), None);
+                }
                 "userInput/requested" => self.ask("userInput/request", &id("userInputId"), None),
                 "admission/requested" => self.ask("admission/request", &id("admissionId"), None),
                 _ => {}
             }
+        }
+    }
+
+    /// Lets so many events to come reach nobody.
+    pub fn lose(&mut self, events: u64) {
+        for subscriber in &mut self.subscribers {
+            subscriber.losing += events;
         }
     }
 

@@ -1,6 +1,7 @@
 //! Questions to the user.
 //!
 //! - `ask {"questions", "autoResolutionMs"?, "tool"?, "callId"?, "name"?}`: a call that asks, and ends with the answer (UIN-1, UIN-7).
+//!   Questions out of their bounds (UIN-2) are shown to nobody: the call fails, and the reason names the first bound.
 //!   With `autoResolutionMs` the prompt settles itself after that time per question, unless somebody engages with it (UIN-10).
 
 use serde_json::{Map, Value, json};
@@ -21,6 +22,12 @@ fn ask(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     args.end()?;
     let members = json!({ "tool": tool, "callId": call_id, "args": json!({ "questions": questions }).to_string() });
     let item = items::new(&item_id, "toolCall", Some(&stage.submit.turn_id), members);
+    if let Err(reason) = user_inputs::within_bounds(&questions) {
+        let failed = items::complete(&item, "failed", |item| {
+            item.insert("failureReason".to_owned(), reason.into());
+        });
+        return Ok(vec![Action::Emit(vec![items::start(&item)]), Action::Emit(vec![failed])]);
+    }
     let id = stage.mint.uuid();
     let count = questions.as_array().map_or(0, Vec::len) as u64;
     let mut actions = vec![

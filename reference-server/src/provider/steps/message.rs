@@ -2,6 +2,7 @@
 //!
 //! - `say {"text", "chunks"?, "delayMs"?, "stream"?, "phase"?, "cutOff"?}`: an agent message; streamed unless `stream` is false, in
 //!   `chunks` deltas (default: one a word), `delayMs` apart. `cutOff` breaks it off as a failing provider does.
+//! - `heard {}`: a message that quotes what only the model hears: the feedback of decisions so far (APPR-13). The log has it then.
 //! - `think {"summary"?, "text"?, "chunks"?, "delayMs"?, "stream"?}`: reasoning, its summary parts streamed (ITEM-61).
 
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::decision::Draft;
 use crate::items;
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "say", expand: say }, Verb { name: "think", expand: think }];
+pub(super) const VERBS: &[Verb] =
+    &[Verb { name: "say", expand: say }, Verb { name: "think", expand: think }, Verb { name: "heard", expand: heard }];
 
 fn say(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let text = args.text("text")?.ok_or("`text` is missing")?;
@@ -47,6 +49,22 @@ fn say(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     }
     actions.push(Action::Emit(vec![items::complete(&item, if cut_off { "failed" } else { "completed" }, finish)]));
     Ok(actions)
+}
+
+fn heard(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let id = stage.item_id(args)?;
+    args.end()?;
+    let turn_id = stage.submit.turn_id.clone();
+    Ok(vec![Action::Do(Box::new(move |core| {
+        let heard = core.run.as_mut().map(|run| std::mem::take(&mut run.heard)).unwrap_or_default();
+        let text = if heard.is_empty() { "nothing was said to me".to_owned() } else { heard.join("\n") };
+        vec![Action::Emit(vec![items::single(items::new(
+            &id,
+            "agentMessage",
+            Some(&turn_id),
+            json!({ "text": text }),
+        ))])]
+    }))])
 }
 
 fn think(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {

@@ -1,7 +1,8 @@
 //! Work that goes on: commands in the background, monitors, scheduled jobs, reminder agents.
 //!
-//! - `task {"command"?, "tool"?, "name"?, "ms"?, "output"?, "status"?, "failureReason"?, "backgroundAfterMs"?}`: a command; the turn
-//!   waits until it ends or goes to the background. It ends after `ms`, or never; after `backgroundAfterMs` its wait runs out. Example:
+//! - `task {"command"?, "tool"?, "name"?, "ms"?, "output"?, "status"?, "failureReason"?, "backgroundAfterMs"?, "workId"?}`: a command; the turn
+//!   waits until it ends or goes to the background. It ends after `ms`, or never; after `backgroundAfterMs` its wait runs out. `workId` is
+//!   that of a managed shell, told with the end of a command in the background (ITEM-58). Example:
 //!   `task {"command":"sleep 9","ms":9000,"backgroundAfterMs":100}`.
 //! - `monitor {"description", "name"?}`: arms a monitor, which is a task in the background. `monitorLine {"name", "text", "eventKind"?}`:
 //!   a line of it, shown and taken into the inbox; `monitorDrain {"name"}`: the turn takes its lines; `monitorVoid {"name"}`: they are
@@ -59,6 +60,7 @@ fn run(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
         failure: args.text("failureReason")?,
         output: args.text("output")?.unwrap_or_default(),
     };
+    let work_id = args.text("workId")?;
     let item = call(args, stage, &tool, &json!({ "command": command }))?;
     args.end()?;
     let id = id_of(&item);
@@ -71,7 +73,7 @@ fn run(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
                 core.after(wait, move |core| give_up_waiting(core, &id));
             }
             if let Some(ms) = ms {
-                core.after(ms, move |core| finish(core, &timers, &end));
+                core.after(ms, move |core| finish(core, &timers, &end, work_id));
             }
             Vec::new()
         })),
@@ -94,10 +96,19 @@ fn give_up_waiting(core: &mut Core, id: &str) {
     }
 }
 
-fn finish(core: &mut Core, id: &str, end: &End) {
+fn finish(core: &mut Core, id: &str, end: &End, work_id: Option<String>) {
     let Some(item) = core.state.items.find(id).filter(|item| task::is_live(item)) else { return };
+    let background = task::is_background(item);
     let drafts = task::end(item, end, &mut core.host.mint.lock());
     core.emit(drafts);
+    let told = work_id.filter(|_| background).zip(core.state.items.find(id));
+    if let Some(draft) = told.map(|(work_id, item)| {
+        items::update(item, |item| {
+            item.insert("workId".to_owned(), work_id.into());
+        })
+    }) {
+        core.emit(vec![draft]);
+    }
 }
 
 fn monitor(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
