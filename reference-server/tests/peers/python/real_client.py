@@ -7,6 +7,7 @@ unqueue, list), its connection's `command` sends the method.
 import asyncio
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -243,7 +244,7 @@ async def paging():
     await closed(client)
 
 
-async def approval(script, answers, status, stages=1):
+async def approval(script, answers, status, stages=1, said=()):
     """Answers an approval with the choices named by their decision, one a stage."""
     client, session = await opened()
     asked, failures = [], []
@@ -267,6 +268,7 @@ async def approval(script, answers, status, stages=1):
     equal(items(session, "toolCall")[0]["status"], status, "the call")
     equal((len(session.fold.resolved_approvals()), session.fold.pending_approvals()), (1, []), "approvals")
     equal(outcome.kind, "completed", "outcome")
+    equal([item["text"] for item in items(session, "agentMessage")], list(said), "what the model heard")
     await closed(client)
 
 
@@ -275,7 +277,7 @@ async def approval_allowed():
 
 
 async def approval_denied():
-    await approval(WRITE, [("abort", "not that file, please")], "rejected")
+    await approval(WRITE + "\nheard", [("abort", "not that file, please")], "rejected", said=["not that file, please"])
 
 
 async def approval_staged():
@@ -308,6 +310,11 @@ async def user_input_cancelled():
     await closed(client)
 
 
+def log():
+    """What the host wrote down of the only session of this check."""
+    return "".join(path.read_text() for path in pathlib.Path(FOLDER).rglob("session.jsonl"))
+
+
 async def gap_filled():
     client, session = await opened()
     gaps = []
@@ -321,16 +328,17 @@ async def gap_filled():
 
     client._connection.on_notification(spy)
     words = json.dumps("word " * 8_000)
-    script = f'@script\nsay {{"text":"begun"}}\nsay {{"text":{words}}}\nhold {{"steers":1}}\nsay {{"text":"end"}}'
+    script = f'@script\nsay {{"text":"begun"}}\nsay {{"text":{words}}}\nsay {{"text":"flooded","stream":false}}\nhold {{"steers":1}}\nsay {{"text":"end"}}'
     turn = await session.send_user_turn(prompt(script))
-    time.sleep(3)  # nobody reads meanwhile
+    while '"text":"flooded"' not in log():  # nobody reads meanwhile: the loop stands still
+        time.sleep(0.01)
     await command(client, session, "session/read")  # its answer comes after all that is queued
     await session.send_user_turn(prompt("go on", if_busy="steer"))  # a hole is told with the next event that is delivered
     equal(terminal(await turn.completed), "completed", "terminal")
     equal("view/gap" in seen, True, "a hole was told")
     await until("current", lambda: session.fold.pending_gap is None)
     equal(gaps, [], "failures of filling")
-    equal([item["text"][:5] for item in items(session, "agentMessage")], ["begun", "word ", "end"], "messages")
+    equal([item["text"][:5] for item in items(session, "agentMessage")], ["begun", "word ", "flood", "end"], "messages")
     await closed(client)
 
 
