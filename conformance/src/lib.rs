@@ -30,4 +30,5 @@
 //! another size, `-- --corpus FILE --megabytes N [--wrapped]` only writes the transcript.
 
 pub mod recordings;
+pub mod rules;
 pub mod validate;

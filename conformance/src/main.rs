@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use msp_conformance::validate::{self, Format, Options, Outcome, ValidateError};
+use msp_conformance::rules;
+use msp_conformance::validate::{self, Format, Options, Outcome, ValidateError, Verdicts};
 use msp_judge::report::visible;
 use msp_judge::{CallPart, Surface, Target};
 
@@ -21,6 +22,37 @@ struct Cli {
 enum Command {
     /// Judge recordings, or single values, by the schemas. Without a path: the recordings that ship with the kit.
     Validate(Validate),
+    /// Say what a rule demands, where it is from, and how it is judged.
+    Explain(Explain),
+    /// List what the kit knows.
+    List(List),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example: msp-conformance explain CUR-1")]
+struct Explain {
+    /// Id of the rule, such as CUR-1.
+    rule: String,
+    /// How to write it.
+    #[arg(long, value_enum, default_value = "text")]
+    format: FormatName,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example: msp-conformance list rules --format json")]
+struct List {
+    /// What to list.
+    #[arg(value_enum)]
+    what: Listed,
+    /// How to write it.
+    #[arg(long, value_enum, default_value = "text")]
+    format: FormatName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Listed {
+    /// The rules of the protocol: level, whom it binds, whether it is judged, statement.
+    Rules,
 }
 
 #[derive(Args)]
@@ -71,6 +103,9 @@ struct Validate {
     /// Let warnings count.
     #[arg(long)]
     strict: bool,
+    /// Which verdicts to tell beside the findings.
+    #[arg(long, value_enum, default_value = "summary")]
+    verdicts: VerdictsName,
     /// The most bytes that a frame may have.
     #[arg(long, value_name = "BYTES", default_value_t = msp_judge::transcript::FRAME_LIMIT)]
     frame_limit: usize,
@@ -80,6 +115,25 @@ struct Validate {
 enum SurfaceName {
     Stable,
     Experimental,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum VerdictsName {
+    /// Findings alone.
+    None,
+    /// How many rules passed, failed and so on.
+    Summary,
+    /// Each rule.
+    All,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Text => Self::Text,
+            FormatName::Json => Self::Json,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -114,9 +168,11 @@ impl Validate {
         };
         options.revision = self.revision;
         options.also = self.also;
-        options.format = match self.format {
-            FormatName::Text => Format::Text,
-            FormatName::Json => Format::Json,
+        options.format = self.format.into();
+        options.verdicts = match self.verdicts {
+            VerdictsName::None => Verdicts::None,
+            VerdictsName::Summary => Verdicts::Summary,
+            VerdictsName::All => Verdicts::All,
         };
         options.strict = self.strict;
         options.colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
@@ -157,7 +213,36 @@ impl Validate {
 }
 
 fn main() -> ExitCode {
-    let Command::Validate(arguments) = Cli::parse().command;
+    match Cli::parse().command {
+        Command::Validate(arguments) => validate(arguments),
+        Command::Explain(arguments) => {
+            let (rule, format) = (&arguments.rule, arguments.format.into());
+            match rules::explain(rule, format, &mut BufWriter::new(io::stdout().lock())) {
+                Ok(false) => {
+                    let like = rules::nearest(rule).map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
+                    complain(2, &format!("there is no rule `{rule}`{like}"))
+                }
+                written => told(written.map(drop)),
+            }
+        }
+        Command::List(arguments) => {
+            let Listed::Rules = arguments.what;
+            told(rules::list(arguments.format.into(), &mut BufWriter::new(io::stdout().lock())))
+        }
+    }
+}
+
+/// How writing ended; a reader who has seen enough is no fault.
+fn told(written: io::Result<()>) -> ExitCode {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(Outcome::CouldNotTell.code(), &format!("the results cannot be written: {error}"))
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn validate(arguments: Validate) -> ExitCode {
     let options = match arguments.options() {
         Ok(options) => options,
         Err(message) => return complain(2, &message),

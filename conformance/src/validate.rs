@@ -6,6 +6,7 @@ mod inputs;
 mod print;
 mod schemas;
 mod steady;
+mod verdicts;
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -22,6 +23,8 @@ use print::Printer;
 use schemas::Schemas;
 pub use schemas::SchemasError;
 use steady::Steady;
+use verdicts::Together;
+pub use verdicts::Verdicts;
 
 /// What to validate, and by what.
 #[derive(Debug, Clone)]
@@ -47,6 +50,8 @@ pub struct Options {
     pub colour: bool,
     /// The most bytes of a frame.
     pub frame_limit: usize,
+    /// Which verdicts to tell.
+    pub verdicts: Verdicts,
 }
 
 impl Default for Options {
@@ -62,6 +67,7 @@ impl Default for Options {
             strict: false,
             colour: false,
             frame_limit: FRAME_LIMIT,
+            verdicts: Verdicts::None,
         }
     }
 }
@@ -173,6 +179,7 @@ fn judge_all(
         files: 0,
         untold: 0,
         revisions: BTreeSet::new(),
+        verdicts: Together::default(),
     };
     run.printer.start()?;
     for input in inputs::collect(&options.paths) {
@@ -182,9 +189,11 @@ fn judge_all(
         }
     }
     let outcome = run.outcome();
-    run.printer.end(&run.total, run.files, run.untold, &run.revisions, outcome)?;
+    let Run { printer, trouble, total, files, untold, revisions, verdicts, .. } = &mut run;
+    let (files, untold) = (*files, *untold);
+    printer.end(&print::End { total, files, untold, revisions, verdicts, outcome })?;
     if outcome == Outcome::Nothing {
-        writeln!(run.trouble, "nothing was judged: no frames in what was given")?;
+        writeln!(trouble, "nothing was judged: no frames in what was given")?;
     }
     Ok(outcome)
 }
@@ -200,6 +209,7 @@ struct Run<'r> {
     untold: u64,
     /// The bundles that something was judged by.
     revisions: BTreeSet<String>,
+    verdicts: Together,
 }
 
 impl Run<'_> {
@@ -318,6 +328,7 @@ impl Run<'_> {
             self.revisions.extend(report.revisions);
             if index == 0 {
                 counts = report.counts;
+                self.verdicts.add(report.verdicts);
             }
         }
         counts.add(&more);

@@ -7,6 +7,7 @@ use msp_judge::report::visible;
 use msp_judge::{Counts, Finding, Severity};
 use serde::Serialize;
 
+use super::verdicts::{self, Together, Verdicts};
 use super::{Options, Outcome};
 
 /// How results are written.
@@ -15,7 +16,7 @@ pub enum Format {
     /// One line a finding, its details below.
     Text,
     /// One JSON object, written as the run goes:
-    /// `{"findings":[{"file",…}],"files":[{"file","counts"}],"untold":[{"file","message"}],"counts":{…},"revisions":["1.4.13"],"outcome":"good"}`.
+    /// `{"findings":[{"file",…}],"files":[{"file","counts"}],"untold":[{"file","message"}],"counts":{…},"revisions":["1.4.13"],"verdicts":[{"rule","verdict","exercised","broken"}],"outcome":"good"}`.
     /// A finding has the members of [`Finding`](msp_judge::Finding). A run that could not start gives `{"error":"…"}`;
     /// arguments that the command line refuses give nothing.
     Json,
@@ -28,6 +29,7 @@ pub(super) struct Printer<'w> {
     colour: bool,
     /// Whether findings name the bundle that they were judged by.
     several: bool,
+    verdicts: Verdicts,
     first: bool,
     files: Vec<serde_json::Value>,
     untold: Vec<serde_json::Value>,
@@ -56,6 +58,7 @@ impl<'w> Printer<'w> {
             format: options.format,
             colour: options.colour,
             several: !options.also.is_empty(),
+            verdicts: options.verdicts,
             first: true,
             files: Vec::new(),
             untold: Vec::new(),
@@ -129,19 +132,24 @@ impl<'w> Printer<'w> {
         serde_json::json!(counts)
     }
 
-    pub(super) fn end(
-        &mut self,
-        total: &Counts,
-        files: u64,
-        untold: u64,
-        revisions: &BTreeSet<String>,
-        outcome: Outcome,
-    ) -> io::Result<()> {
+    pub(super) fn end(&mut self, end: &End<'_>) -> io::Result<()> {
+        let End { total, files, untold, revisions, verdicts, outcome } = *end;
         if self.format == Format::Json {
-            let rest = serde_json::json!({ "files": self.files, "untold": self.untold, "counts": self.counts(total), "revisions": revisions, "outcome": word(outcome) });
+            let mut rest = serde_json::json!({ "files": self.files, "untold": self.untold, "counts": self.counts(total), "revisions": revisions, "outcome": word(outcome) });
+            if self.verdicts != Verdicts::None && !self.values {
+                rest["verdicts"] = serde_json::json!(verdicts.iter().collect::<Vec<_>>());
+            }
             let rest = rest.to_string();
             writeln!(self.out, "\n],{}", rest.strip_prefix('{').unwrap_or(&rest))?;
             return self.out.flush();
+        }
+        if self.verdicts == Verdicts::All {
+            for verdict in verdicts.iter() {
+                writeln!(self.out, "{}", visible(&verdicts::line(verdict)))?;
+            }
+        }
+        if self.verdicts != Verdicts::None && verdicts.iter().next().is_some() {
+            writeln!(self.out, "{}", verdicts.summary())?;
         }
         let Counts { frames, errors, warnings, notes, .. } = total;
         if self.values {
@@ -161,6 +169,17 @@ impl<'w> Printer<'w> {
         writeln!(self.out)?;
         self.out.flush()
     }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy)]
+pub(super) struct End<'e> {
+    pub(super) total: &'e Counts,
+    pub(super) files: u64,
+    pub(super) untold: u64,
+    pub(super) revisions: &'e BTreeSet<String>,
+    pub(super) verdicts: &'e Together,
+    pub(super) outcome: Outcome,
 }
 
 /// What findings that are alike have in common.

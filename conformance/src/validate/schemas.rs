@@ -88,11 +88,13 @@ impl Schemas {
         Bench { schema: &self.first, library: Some(&self.library), session: Some(&self.session) }
     }
 
-    pub(super) fn profile(&self, _options: &Options) -> Profile {
+    pub(super) fn profile(&self, options: &Options) -> Profile {
         let mut profile = Profile::default();
         profile.library = Some(Arc::clone(&self.library));
         profile.follow = self.follow;
         profile.session = Some(Arc::clone(&self.session));
+        let given = options.frame_limit != msp_judge::transcript::FRAME_LIMIT;
+        profile.frame_limit = given.then_some(options.frame_limit as u64);
         profile
     }
 }

@@ -50,7 +50,8 @@ fn without_a_path_the_own_recordings_are_validated() {
     let output = validate(&[]);
     assert_eq!((code(&output), trouble(&output)), (0, ""));
     let files = msp_conformance::recordings::ALL.len();
-    assert!(out(&output).starts_with(&format!("{files} files, ")), "{}", out(&output));
+    assert!(out(&output).contains(&format!("\n{files} files, ")), "{}", out(&output));
+    assert!(out(&output).contains(" of 445 rules judged: "), "{}", out(&output));
     assert!(out(&output).ends_with(": 0 errors, 0 warnings, 0 notes\n"));
 }
 
@@ -106,10 +107,8 @@ fn folders_are_walked_and_standard_input_is_read() {
     let mut child =
         Command::new(PROGRAM).args(["validate", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(GOOD.as_bytes()).unwrap();
-    assert_eq!(
-        out(&child.wait_with_output().unwrap()),
-        "1 file, 1 frame, judged by 1.4.13: 0 errors, 0 warnings, 0 notes\n"
-    );
+    let output = child.wait_with_output().unwrap();
+    assert!(out(&output).ends_with("\n1 file, 1 frame, judged by 1.4.13: 0 errors, 0 warnings, 0 notes\n"));
 }
 
 #[test]
@@ -341,4 +340,49 @@ fn a_reader_who_has_seen_enough_changes_no_verdict() {
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     assert_eq!((child.wait().unwrap().code(), text.as_str()), (Some(1), ""));
+}
+
+#[test]
+fn verdicts_are_told_as_asked() {
+    let path = broken("env-13-answered-twice");
+    let with = |verdicts: &str| out(&validate(&["--verdicts", verdicts, &path])).to_owned();
+    assert!(!with("none").contains("rules judged"));
+    assert!(!with("summary").contains("CUR-1,") && with("summary").contains("rules judged: "));
+    let all = with("all");
+    assert!(all.lines().any(|line| line.starts_with("not-observed   CUR-7, exercised 0 times")), "{all}");
+    let json: Value = serde_json::from_slice(&validate(&["--format", "json", &path]).stdout).unwrap();
+    let verdicts = json["verdicts"].as_array().unwrap();
+    assert!(
+        verdicts
+            .iter()
+            .any(|it| *it == json!({ "rule": "CUR-7", "verdict": "not-observed", "exercised": 0, "broken": 0 }))
+    );
+}
+
+#[test]
+fn rules_are_explained_and_listed() {
+    let run = |arguments: &[&str]| Command::new(PROGRAM).args(arguments).output().unwrap();
+    let output = run(&["explain", "CUR-1"]);
+    assert_eq!((code(&output), trouble(&output)), (0, ""));
+    for words in ["CUR-1 [MUST, host], since 1.3.1", "\ncheck: ", "\nfault: host: gives `turn/completed`", "\nnote: "] {
+        assert!(out(&output).contains(words), "{words}: {}", out(&output));
+    }
+    assert!(out(&run(&["explain", "ERR-10"])).contains("\nnot judged: no-criterion\n"));
+    assert!(out(&run(&["explain", "SCHEMA"])).contains("A value fits its definition."));
+    let json: Value = serde_json::from_slice(&run(&["explain", "LIM-3", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["claims"][0], "/$defs/ViewPageParams/properties/limit/minimum");
+    for (given, meant) in [("cur-1", "CUR-1"), ("CURR-1", "CUR-1")] {
+        let output = run(&["explain", given]);
+        assert_eq!((code(&output), out(&output)), (2, ""));
+        assert!(trouble(&output).contains(&format!("did you mean `{meant}`?")), "{}", trouble(&output));
+    }
+    let output = run(&["list", "rules"]);
+    assert_eq!((code(&output), out(&output).lines().count()), (0, 446));
+    assert!(out(&output).lines().last().unwrap().starts_with("445 rules: "));
+    let json: Value = serde_json::from_slice(&run(&["list", "rules", "--format", "json"]).stdout).unwrap();
+    let rules = json["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), 445);
+    assert!(rules.iter().any(|rule| rule["id"] == "CUR-1" && rule["judged"] == true));
+    assert!(rules.iter().any(|rule| rule["reason"] == "permission" && rule["judged"] == false));
+    assert_eq!(code(&run(&["list", "loaves"])), 2);
 }

@@ -353,6 +353,11 @@ impl Table {
         &self.rows
     }
 
+    /// The id of a rule that somebody may have meant.
+    pub fn nearest(&self, id: &str) -> Option<String> {
+        crate::nearest::nearest(id, self.rows.iter().map(Row::id))
+    }
+
     /// The rule of an id.
     pub fn find(&self, id: &str) -> Option<&Row> {
         self.by_id.get(id).map(|index| &self.rows[*index])
