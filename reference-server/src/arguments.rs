@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use msp_reference_server::Config;
 use msp_reference_server::provider::Script;
 
+use crate::session_command::Session;
+
 /// Reference server for MSP: a deterministic host to develop and test clients against.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
@@ -20,6 +22,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve MSP on stdin and stdout until stdin ends.
     Serve(Box<Serve>),
+    /// Serve the `session::*` functions.
+    Session(Box<Session>),
 }
 
 /// Settings of the host.

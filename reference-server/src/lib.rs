@@ -53,6 +53,7 @@ pub mod record;
 pub mod refusal;
 pub mod seam;
 pub mod session;
+pub mod session_functions;
 pub mod state;
 pub mod store;
 pub mod time;

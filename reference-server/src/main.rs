@@ -1,6 +1,7 @@
 //! The command line: arguments, exit codes of a host (EXIT-1), and nothing else.
 
 mod arguments;
+mod session_command;
 
 use std::process::ExitCode;
 
@@ -24,7 +25,10 @@ fn main() -> ExitCode {
             return if told { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
         }
     };
-    let Command::Serve(arguments) = arguments.command;
+    let arguments = match arguments.command {
+        Command::Serve(arguments) => arguments,
+        Command::Session(session) => return session.run(),
+    };
     let config = match arguments.config() {
         Ok(config) => config,
         Err(message) => {

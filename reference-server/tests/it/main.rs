@@ -2,6 +2,8 @@
 //!
 //! - `peer`: the client that the tests are written with.
 //! - `connection`: framing, envelope, handshake, gates, errors.
+//! - `session_cases`: the `session::*` functions over case files.
+//! - `session_stdio`: the same over the pipes of the program.
 //! - `sessions`: start, list, read, resume, fork, leave, the ledger.
 //! - `recap`: recaps, uploads.
 //! - `settings`: settings, usage.
@@ -45,6 +47,8 @@ mod process;
 mod prompts;
 mod raw_log;
 mod recap;
+mod session_cases;
+mod session_stdio;
 mod sessions;
 mod settings;
 mod shell;
