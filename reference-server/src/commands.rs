@@ -44,7 +44,7 @@ pub mod worktree;
 use std::sync::Arc;
 
 use msp_types::msp::errors;
-use msp_types::msp::methods::Request;
+use msp_types::msp::methods::{self, Request};
 use msp_types::{Call, Checked, Effect, Message as _, NoParams};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -55,6 +55,14 @@ use crate::host::Host;
 use crate::mint::is_uuid;
 use crate::refusal::Refusal;
 use crate::session::{self, Prepared};
+
+/// Methods that an ephemeral host does not have.
+const NEED_A_LOG: &[&str] = &[
+    methods::SessionFork::NAME,
+    methods::SessionRead::NAME,
+    methods::SessionRename::NAME,
+    methods::SessionResume::NAME,
+];
 
 /// All families, in the order of section 33.
 const FAMILIES: &[&[Method]] = &[
@@ -180,6 +188,11 @@ pub fn find(method: &str) -> Option<&'static Method> {
     FAMILIES.iter().flat_map(|family| family.iter()).find(|row| row.name == method)
 }
 
+/// Whether a host withholds a method for its whole life: what needs a log, where none is kept (EPH-2).
+pub fn is_withheld(host: &Host, method: &str) -> bool {
+    NEED_A_LOG.contains(&method) && !host.is_durable()
+}
+
 /// Whether the protocol has a method of this name.
 pub fn is_listed(method: &str) -> bool {
     Request::LISTED.contains(&method)
@@ -243,7 +256,13 @@ impl Method {
         let (session_id, command_id) = (text("sessionId"), text("commandId"));
         let digest = session::digest(&params);
         let decide = prepare(params)?;
-        let session = call.host.loaded(&session_id)?;
+        let session = match call.host.loaded(&session_id) {
+            Ok(session) => session,
+            Err(refusal) => {
+                let told = session_leave::tell_again(call, self.name, &session_id, &command_id, &digest);
+                return if told { Ok(()) } else { Err(refusal) };
+            }
+        };
         let (caller, id) = (call.caller.clone(), call.id.clone());
         let request = session::Request { caller, id, method: self.name, command_id, digest, decide };
         session.send(session::Message::Command(Box::new(request)), urgent).map_err(|_| {

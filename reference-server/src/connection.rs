@@ -121,8 +121,11 @@ impl Connection {
         };
         let known = commands::find(method);
         let is_listed = commands::is_listed(method);
-        if known.is_none() && !is_listed {
+        if (known.is_none() && !is_listed) || commands::is_withheld(&self.host, method) {
             return Err(Refusal::method_not_found(method));
+        }
+        if self.outbox.is_overloaded() {
+            return Err(Refusal::new(errors::OVERLOADED, "too many answers wait to be read; try again later"));
         }
         let params = params?;
         gates().check(method, &params, &handshake)?;

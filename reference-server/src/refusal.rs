@@ -85,6 +85,11 @@ impl Refusal {
         Self::new(errors::COMMAND_REJECTED, message).with("reason", reason).with("retryable", false)
     }
 
+    /// −32030 for a request that is no command. The kind's data has a `commandId` always, and no source says which one: it is empty.
+    pub fn rejected_request(reason: &str, message: impl Into<String>) -> Self {
+        Self::rejected(reason, message).with("commandId", "")
+    }
+
     /// −32020.
     pub fn session_not_found(session_id: &str) -> Self {
         Self::new(errors::SESSION_NOT_FOUND, format!("no session `{session_id}`")).with("sessionId", session_id)

@@ -90,6 +90,9 @@ pub struct Header {
     pub recovery_mode: Option<String>,
     /// Profile that was chosen.
     pub permission_profile: Option<String>,
+    /// The worktree that it runs in, as the wire writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Value>,
 }
 
 /// Items of the view.
@@ -344,11 +347,11 @@ impl State {
     pub fn find_cursor(&self, cursor: &str) -> Option<Position> {
         Position::parse(&self.header.session_id, cursor)
             .filter(|position| *position <= self.last || position.sequence < self.last.sequence)
-            .or_else(|| self.find_anchor(cursor))
+            .or_else(|| self.compaction_anchor(cursor))
     }
 
     /// The boundary of an anchor that a compaction item showed (CUR-6, RES-6).
-    fn find_anchor(&self, anchor: &str) -> Option<Position> {
+    pub fn compaction_anchor(&self, anchor: &str) -> Option<Position> {
         let sequence = self.facts.get("compactionAnchors")?.get(anchor)?.as_u64()?;
         Some(Position { sequence, minor: 0 })
     }
@@ -426,6 +429,7 @@ impl State {
             "kind": header.kind,
         });
         let mut put = |member: &str, value: Option<Value>| value.map(|value| session[member] = value);
+        put("worktree", header.worktree.clone());
         put("sideFrom", header.side_from.clone());
         put("parentSessionId", header.parent_session_id.clone().map(Value::from));
         put("createdByClient", header.client.clone());

@@ -2,6 +2,7 @@
 
 pub mod history;
 pub mod page;
+pub mod retention;
 
 use std::sync::MutexGuard;
 

@@ -1,7 +1,7 @@
 //! `item/readOutput`: stored output in pages of bytes (OUT).
 
 use msp_types::msp::methods::ItemReadOutput;
-use msp_types::msp::{ItemReadOutputParams, ItemReadOutputResult};
+use msp_types::msp::{ItemReadOutputParams, ItemReadOutputResult, errors};
 use serde_json::json;
 
 use super::{HostCall, HostMethod, Method, Reply, from_value, method};
@@ -34,7 +34,14 @@ impl HostMethod for ItemReadOutput {
                 .with("itemId", params.item_id.as_str())
                 .with("outputRef", params.output_ref.as_str())
         })?;
-        let stored = find(held.log(), output.sequence)?;
+        let unavailable = |availability: &str| {
+            Refusal::new(errors::OUTPUT_UNAVAILABLE, "the stored output cannot be read")
+                .with("availability", availability)
+                .with("itemId", params.item_id.as_str())
+                .with("outputRef", params.output_ref.as_str())
+        };
+        let stored = find(held.log(), output.sequence).map_err(|_| unavailable("accessFailed"))?;
+        let stored = stored.ok_or_else(|| unavailable("missing"))?;
         // All that this host stores is text; a page of it may not grow in JSON beyond a frame.
         let limit = length.min(call.host.config.frame_limit.saturating_sub(4096) / 6);
         let content = &stored.content;
@@ -50,6 +57,12 @@ impl HostMethod for ItemReadOutput {
             end -= 1;
         }
         let page = &content[start..end];
+        if page.is_empty() && start < content.len() && limit < length {
+            return Err(Refusal::internal("not one character of the output fits a frame")
+                .of_kind("outputResultTooLarge")
+                .with("sessionId", params.session_id.as_str())
+                .with("limitBytes", call.host.config.frame_limit));
+        }
         Ok(Reply::Result(from_value(json!({
             "content": page, "encoding": "utf8", "mediaType": stored.media_type,
             "offsetBytes": start, "byteLen": page.len(), "eof": end == content.len(),
@@ -57,19 +70,18 @@ impl HostMethod for ItemReadOutput {
     }
 }
 
-/// The record of a stored output.
-fn find(log: &Log, sequence: u64) -> Result<Stored, Refusal> {
+/// The record of a stored output, as long as it is where the state says; the log may have been damaged since.
+fn find(log: &Log, sequence: u64) -> std::io::Result<Option<Stored>> {
     let mut found = None;
-    let scanned = log.offset_of(sequence).and_then(|offset| {
-        log.scan(offset, |line| {
-            if let Line::Record(record, _) = line
-                && let Body::Stored(stored) = record.body
-            {
-                found = Some(stored);
-            }
-            false
-        })
-    });
-    scanned.map_err(|error| Refusal::internal(format!("the session's log could not be read: {error}")))?;
-    found.ok_or_else(|| Refusal::internal("stored output is not where the index says"))
+    let offset = log.offset_of(sequence)?;
+    log.scan(offset, |line| {
+        if let Line::Record(record, _) = line
+            && record.sequence == sequence
+            && let Body::Stored(stored) = record.body
+        {
+            found = Some(stored);
+        }
+        false
+    })?;
+    Ok(found)
 }

@@ -130,7 +130,9 @@ const LOGGED_IN: &str = "loggedIn";
 
 /// Names and transports of the servers of a session, by name.
 fn configured(state: &State) -> Vec<(String, &'static str)> {
-    let servers = state.header.config.as_ref().and_then(|config| config["mcpServers"].as_object());
+    // A load may bring other servers than the start did.
+    let config = state.facts.get("config").or(state.header.config.as_ref());
+    let servers = config.and_then(|config| config["mcpServers"].as_object());
     let transport = |definition: &Value| match definition["transport"].as_str() {
         Some("stdio") => "stdio",
         Some("streamableHttp") => "streamableHttp",

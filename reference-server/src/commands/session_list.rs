@@ -2,9 +2,9 @@
 
 mod filter;
 
+use msp_types::Presence as Given;
 use msp_types::msp::methods::{SessionList, SessionRead};
 use msp_types::msp::{HistoryPreference, SessionListParams, SessionListResult, SessionReadParams, SessionReadResult};
-use msp_types::{Call as _, Presence as Given};
 use serde_json::{Value, json};
 
 use super::{HostCall, HostMethod, Method, Reply, from_value, method, to_value};
@@ -113,9 +113,6 @@ fn read_cursor(cursor: &str, listing: &str) -> Result<(i64, String), Refusal> {
 
 impl HostMethod for SessionRead {
     fn serve(params: SessionReadParams, call: &HostCall<'_>) -> Result<Reply<SessionReadResult>, Refusal> {
-        if !call.host.is_durable() {
-            return Err(Refusal::method_not_found(Self::NAME)); // EPH-2
-        }
         let readable = call.host.readable(&params.session_id)?;
         let held = readable.hold();
         let state = held.state();

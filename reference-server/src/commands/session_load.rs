@@ -2,6 +2,7 @@
 
 mod birth;
 mod fork;
+mod mcp_servers;
 mod resume;
 mod start;
 

@@ -1,6 +1,5 @@
 //! `session/rename` (SESS-16).
 
-use msp_types::Call as _;
 use msp_types::msp::methods::SessionRename;
 use msp_types::msp::notifications::SessionNameChanged;
 use msp_types::msp::{CommandStatus, SessionRenameParams, SessionRenameResult};
@@ -15,9 +14,6 @@ pub const METHODS: &[Method] = &[command::<SessionRename>()];
 
 impl Command for SessionRename {
     fn decide(params: SessionRenameParams, ctx: &mut Context<'_>) -> Result<Decision<SessionRenameResult>, Refusal> {
-        if !ctx.host.is_durable() {
-            return Err(Refusal::method_not_found(Self::NAME)); // EPH-2
-        }
         // Canonical: one line without white space around it.
         let name = params.name.split_whitespace().collect::<Vec<_>>().join(" ");
         if name.is_empty() {

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use msp_types::NoParams;
-use msp_types::msp::errors;
 use msp_types::msp::methods::{SettingsRead, SettingsReadSchema, SettingsWriteMany, SettingsWriteValue};
 use msp_types::msp::{
     SettingsReadResult, SettingsReadSchemaResult, SettingsWriteManyParams, SettingsWriteManyResult,
@@ -108,8 +107,8 @@ fn check(path: &str, value: &Value) -> Result<&'static Key, Refusal> {
         return Err(Refusal::invalid_params(format!("no setting `{path}` of this host")).with("keyPath", path));
     };
     if key.managed {
-        let refusal = Refusal::new(errors::COMMAND_REJECTED, format!("setting `{path}` is managed"));
-        return Err(refusal.with("reason", "policy_rejected").with("retryable", false).with("keyPath", path));
+        let refusal = Refusal::rejected_request("policy_rejected", format!("setting `{path}` is managed"));
+        return Err(refusal.with("keyPath", path));
     }
     let fits = match value {
         Value::Null => true,

@@ -13,6 +13,7 @@ use crate::cursor::Position;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::view::page::{self, Asked};
+use crate::view::retention;
 
 /// What this family has.
 pub const METHODS: &[Method] = &[method::<ViewPage>(), method::<ViewSubscribe>(), method::<ViewUnsubscribe>()];
@@ -35,7 +36,13 @@ impl HostMethod for ViewPage {
             Some(cursor) => Some(find(state, cursor)?),
             None => anchor,
         };
+        if let Some(from) = from {
+            let latest = || state.facts["compaction"]["anchor"]["summarizedThrough"].as_str();
+            let named = params.cursor.as_deref().or_else(latest).unwrap_or_default();
+            retention::check(call.host, state, held.log(), from, named)?;
+        }
         let asked = Asked {
+            earliest: retention::earliest(call.host, state, held.log())?,
             from,
             backward: params.direction == Some(ViewPageDirection::Backward),
             limit: usize::try_from(params.limit).unwrap_or(1),
@@ -72,6 +79,10 @@ impl HostMethod for ViewSubscribe {
         let loaded = call.host.loaded(&params.session_id)?;
         let mut core = loaded.core();
         let after = params.after.as_ref().map(|after| find(&core.state, after)).transpose()?;
+        if let Some(after) = after {
+            let named = params.after.as_deref().unwrap_or_default();
+            retention::check(call.host, &core.state, &core.log, after, named)?;
+        }
         let mut result = json!({ "viewCursor": core.state.head_cursor() });
         let connection = &call.caller.connection;
         connection.respond_to(Self::NAME, call.id, &mut result, &call.caller.handshake);

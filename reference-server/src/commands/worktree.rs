@@ -1,7 +1,9 @@
-//! Worktrees: `worktree/list` (experimental).
+//! Worktrees: `worktree/list`, and the `worktree` of `session/start` (experimental).
 //!
-//! Read from the files of git, without its program: linked worktrees come by path. A path in no repository is refused as −32602
+//! The list is read from the files of git, without its program: linked worktrees come by path. A path in no repository is refused as −32602
 //! (no source says how). Repositories count as trusted when the host was started so.
+
+mod start;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,9 @@ use std::path::{Path, PathBuf};
 use msp_types::msp::methods::WorktreeList;
 use msp_types::msp::{WorktreeListEntry, WorktreeListParams, WorktreeListResult, errors};
 
+pub use self::start::Choice;
 use super::{HostCall, HostMethod, Method, Reply, method};
+use crate::host::Host;
 use crate::refusal::Refusal;
 
 /// What this family has.
@@ -17,20 +21,7 @@ pub const METHODS: &[Method] = &[method::<WorktreeList>()];
 
 impl HostMethod for WorktreeList {
     fn serve(params: WorktreeListParams, call: &HostCall<'_>) -> Result<Reply<WorktreeListResult>, Refusal> {
-        let git = Path::new(&params.workspace_root).canonicalize().ok().and_then(|path| repository(&path));
-        let Some(git) = git else {
-            return Err(Refusal::invalid_params("`workspaceRoot` lies in no repository"));
-        };
-        let main = git.parent().unwrap_or(&git).to_owned();
-        if !call.host.config.trust_workspace {
-            let message = "the repository is not trusted";
-            return Err(Refusal::new(errors::WORKSPACE_NOT_TRUSTED, message).with("path", main.display().to_string()));
-        }
-        let mut found = vec![(main, git.clone())];
-        let linked = fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
-        let mut linked: Vec<_> = linked.filter_map(|entry| linked_worktree(&entry.path())).collect();
-        linked.sort();
-        found.append(&mut linked);
+        let found = worktrees(call.host, &params.workspace_root, "workspaceRoot")?;
         let roots = roots(call);
         let paths: Vec<_> = found.iter().map(|(path, _)| path.clone()).collect();
         let entry = |(at, (path, git)): (usize, &(PathBuf, PathBuf))| {
@@ -42,6 +33,26 @@ impl HostMethod for WorktreeList {
         };
         Ok(Reply::Result(WorktreeListResult::new(found.iter().enumerate().map(entry).collect())))
     }
+}
+
+/// All worktrees of the repository around a path, each with its git folder: the main one first. `member` is where the path came from.
+///
+/// # Errors
+/// −32602 for a path in no repository, −32029 for a repository that is not trusted.
+fn worktrees(host: &Host, path: &str, member: &str) -> Result<Vec<(PathBuf, PathBuf)>, Refusal> {
+    let git = Path::new(path).canonicalize().ok().and_then(|path| repository(&path));
+    let git = git.ok_or_else(|| Refusal::invalid_params(format!("`{member}` lies in no repository")))?;
+    let main = git.parent().unwrap_or(&git).to_owned();
+    if !host.config.trust_workspace {
+        let message = "the repository is not trusted";
+        let refusal = Refusal::new(errors::WORKSPACE_NOT_TRUSTED, message).with("retryable", false);
+        return Err(refusal.with("path", main.display().to_string()));
+    }
+    let linked = fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
+    let mut linked: Vec<_> = linked.filter_map(|entry| linked_worktree(&entry.path())).collect();
+    linked.sort();
+    linked.insert(0, (main, git));
+    Ok(linked)
 }
 
 /// The common git folder of the repository around a path.

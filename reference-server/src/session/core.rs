@@ -117,7 +117,15 @@ impl Core {
             && let Err(error) = self.log.append(&records)
         {
             self.failed = true;
-            self.host.complain(&format!("log of session {} failed: {error}", self.state.header.session_id));
+            let session_id = &self.state.header.session_id;
+            self.host.complain(&format!("log of session {session_id} failed: {error}"));
+            if !session_id.is_empty() {
+                // Its view shows nothing new from here on (SESS-17).
+                let noted = json!({
+                    "sessionId": session_id, "health": "unavailable", "noneReason": "projectionUnavailable",
+                });
+                self.host.broadcast("session/viewHealthChanged", &noted);
+            }
             return Err(Refusal::internal("the session's log could not be written"));
         }
         self.followers.tell(&records, &self.host, &self.log);

@@ -249,6 +249,7 @@ impl Core {
             backward: false,
             limit: PAGE.min(host.config.outbox_frames.max(1)),
             frame_limit: host.config.frame_limit,
+            earliest: None,
         };
         let session_id = &state.header.session_id;
         let events = page::forward(state, log, asked).unwrap_or_else(|refusal| {

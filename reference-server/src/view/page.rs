@@ -28,6 +28,8 @@ pub struct Asked {
     pub limit: usize,
     /// Longest frame.
     pub frame_limit: usize,
+    /// The oldest event that is served, where not all are.
+    pub earliest: Option<Position>,
 }
 
 /// Events in view order, and where the next page begins.
@@ -44,13 +46,24 @@ pub struct Page {
 /// # Errors
 /// −32603 `pageEventTooLarge` when the first event alone does not fit a frame, −32603 when the disk fails.
 pub fn read(state: &State, log: &Log, asked: Asked) -> Result<Page, Refusal> {
-    let events = if asked.backward { backward(state, log, asked)? } else { forward(state, log, asked)? };
+    let mut asked = asked;
+    let events = if asked.backward {
+        backward(state, log, asked)?
+    } else {
+        // From the beginning is from the oldest event on, with it.
+        let before = |earliest: Position| Position { sequence: earliest.sequence.saturating_sub(1), minor: 0 };
+        asked.from = asked.from.filter(|from| from.sequence > 0).or(asked.earliest.map(before));
+        forward(state, log, asked)?
+    };
     let edge = if asked.backward { events.first() } else { events.last() };
     let more = edge.is_some_and(|event| {
         let place = event.position;
         let damages = || state.damages.iter().map(Damage::position);
         if asked.backward {
-            place.sequence > state.oldest_event || damages().any(|damage| damage < place)
+            match asked.earliest {
+                Some(earliest) => place > earliest,
+                None => place.sequence > state.oldest_event || damages().any(|damage| damage < place),
+            }
         } else {
             place.sequence < state.newest_event || damages().any(|damage| damage > place)
         }
@@ -109,7 +122,8 @@ fn backward(state: &State, log: &Log, asked: Asked) -> Result<Vec<ViewEvent>, Re
         let before = |damage: &&Damage| asked.from.is_none_or(|from| damage.position() < from);
         events.extend(here.filter(before).map(|damage| fold::damage_event(&state.header.session_id, damage)));
         events.sort_by_key(|event| event.position);
-        if !events.into_iter().rev().all(|event| budget.take(event)) {
+        let served = |event: &ViewEvent| asked.earliest.is_none_or(|earliest| event.position >= earliest);
+        if !events.into_iter().rev().all(|event| served(&event) && budget.take(event)) {
             break;
         }
         end = start - 1;

@@ -33,7 +33,7 @@ impl HostMethod for ComputerUseSetupCheck {
         });
         match state {
             Some(state) => Ok(Reply::Result(from_value(state)?)),
-            None => Err(Refusal::rejected("runtime_busy", "a setup is under way")),
+            None => Err(Refusal::rejected_request("runtime_busy", "a setup is under way")),
         }
     }
 }

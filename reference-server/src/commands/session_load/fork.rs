@@ -22,9 +22,6 @@ use crate::view::history::{self, Wanted};
 
 impl HostMethod for SessionFork {
     fn serve(params: SessionForkParams, call: &HostCall<'_>) -> Result<Reply<SessionForkResult>, Refusal> {
-        if !call.host.is_durable() {
-            return Err(Refusal::method_not_found(Self::NAME)); // EPH-2
-        }
         let labour = Labour::new(Self::NAME, &params.command_id, &params)?;
         if let Some(mut result) = labour.replay(call)? {
             call.caller.connection.respond_to(Self::NAME, call.id, &mut result, &call.caller.handshake);

@@ -6,19 +6,20 @@ use msp_types::{Call as _, Presence as Given};
 use serde_json::Value;
 
 use super::birth::{find_position, load};
+use super::mcp_servers;
 use crate::commands::{HostCall, HostMethod, Reply, permission_profile, to_value};
 use crate::decision::Draft;
 use crate::record::{Answer, Body, Intake};
 use crate::refusal::Refusal;
 use crate::session::{Core, digest};
 use crate::view::history::{self, Wanted};
+use crate::view::retention;
 
 impl HostMethod for SessionResume {
     fn serve(params: SessionResumeParams, call: &HostCall<'_>) -> Result<Reply<SessionResumeResult>, Refusal> {
         let host = call.host;
-        if !host.is_durable() {
-            return Err(Refusal::method_not_found(Self::NAME)); // EPH-2
-        }
+        let config = params.config.as_ref().map(to_value).transpose()?;
+        mcp_servers::check(config.as_ref())?;
         let rejected = |refusal: Refusal| {
             if refusal.is_rejection() { refusal.of_command(Self::NAME, &params.command_id) } else { refusal }
         };
@@ -46,8 +47,21 @@ impl HostMethod for SessionResume {
             Given::Value(cursor) => find_position(&core.state, cursor)?,
             _ => None,
         };
-        let result = answer(&core, &params, cursor.is_some(), host.config.frame_limit);
+        let earliest = retention::earliest(host, &core.state, &core.log)?;
+        let is_stale = cursor.is_some_and(|cursor| earliest.is_some_and(|earliest| cursor < earliest));
+        let cursor = cursor.filter(|_| !is_stale);
+        let result = if is_stale {
+            // What the cursor would have brought is served as a snapshot, or not at all (RES-8).
+            let rebuilt = answer(&core, &stale(&params), false, host.config.frame_limit);
+            if rebuilt["history"]["mode"] == "none" {
+                return Err(retention::truncated(&core.state, earliest));
+            }
+            rebuilt
+        } else {
+            answer(&core, &params, cursor.is_some(), host.config.frame_limit)
+        };
         if warm.is_none() {
+            core.commit(config.into_iter().map(|config| Draft::fact("config", config)).collect())?;
             remember(&mut core, &params, digest, &result)?;
         }
         let head = core.state.head;
@@ -59,6 +73,15 @@ impl HostMethod for SessionResume {
         core.ask_again(&call.caller.connection);
         Ok(Reply::Sent)
     }
+}
+
+/// The same resume without its cursor, which is too old.
+fn stale(params: &SessionResumeParams) -> SessionResumeParams {
+    let mut params = params.clone();
+    params.history = Some(HistoryPreference::Snapshot);
+    params.exclude_items = None;
+    params.cursor = Given::default();
+    params
 }
 
 /// A warm attach cannot change the recovery choice (RES-20).

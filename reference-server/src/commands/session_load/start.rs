@@ -9,8 +9,9 @@ use msp_types::{Call as _, Presence as Given};
 use serde_json::json;
 
 use super::birth::{Labour, give_birth};
+use super::mcp_servers;
 use crate::commands::session_settings::within_ceiling;
-use crate::commands::{HostCall, HostMethod, Reply, from_value, permission_profile, to_value};
+use crate::commands::{HostCall, HostMethod, Reply, from_value, permission_profile, to_value, worktree};
 use crate::decision::{Draft, Stream};
 use crate::mint::is_uuid;
 use crate::provider;
@@ -20,11 +21,22 @@ use crate::state::Header;
 impl HostMethod for SessionStart {
     fn serve(params: SessionStartParams, call: &HostCall<'_>) -> Result<Reply<SessionStartResult>, Refusal> {
         let labour = Labour::new(Self::NAME, &params.command_id, &params)?;
-        let header = header(&params, call, &labour)?;
+        let mut header = header(&params, call, &labour)?;
         if let Some(result) = labour.replay(call)? {
             return Ok(Reply::Result(from_value(result)?));
         }
-        let result = check_preconditions(&params, &header, call).and_then(|()| start(&params, header, call, &labour));
+        let root = header.workspace_root.as_deref();
+        let worktree =
+            params.worktree.as_ref().map(|asked| worktree::Choice::read(call.host, asked, root)).transpose()?;
+        let result = check_preconditions(&params, &header, call).and_then(|()| {
+            if let Some(choice) = worktree {
+                let (path, worktree) = choice.make(&header.session_id)?;
+                header.workspace_root = Some(path.clone());
+                header.workspace_roots = vec![path];
+                header.worktree = Some(worktree);
+            }
+            start(&params, header, call, &labour)
+        });
         result.map_err(|refusal| labour.reject(call.host, refusal))
     }
 }
@@ -70,9 +82,11 @@ fn header(params: &SessionStartParams, call: &HostCall<'_>, labour: &Labour) -> 
     if params.session_id.as_deref().is_some_and(|id| !is_uuid(id, true)) {
         return Err(Refusal::invalid_params("`sessionId` is no UUIDv7"));
     }
-    if params.worktree.is_some() || params.limits.is_some() {
-        return Err(Refusal::invalid_params("this host does not serve `worktree` and `limits` of `session/start` yet"));
+    if params.limits.is_some() {
+        return Err(Refusal::invalid_params("`limits`: a host on stdio keeps none")); // EXP-7
     }
+    let config = params.config.as_ref().map(to_value).transpose()?;
+    mcp_servers::check(config.as_ref())?;
     let (workspace_root, workspace_roots) = workspace(params)?;
     let host = call.host;
     let mut mint = host.mint.lock();
@@ -96,7 +110,7 @@ fn header(params: &SessionStartParams, call: &HostCall<'_>, labour: &Labour) -> 
         approval_mode,
         kind: "root".to_owned(),
         client: Some(call.caller.handshake.client.clone()),
-        config: params.config.as_ref().map(to_value).transpose()?,
+        config,
         recovery_mode: params.recovery_mode.as_ref().map(|mode| mode.as_str().to_owned()),
         permission_profile: params.permission_profile.clone(),
         ..Header::default()
