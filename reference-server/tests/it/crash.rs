@@ -14,18 +14,28 @@ use crate::peer::Peer;
 
 /// A disk that fails for good after so many writes and syncs; the failing write leaves half of its bytes.
 #[derive(Debug)]
-struct Failing {
-    disk: Arc<Memory>,
+pub(crate) struct Failing<D> {
+    disk: Arc<D>,
     left: AtomicI64,
 }
 
-impl Failing {
+impl<D> Failing<D> {
+    /// After so many.
+    pub(crate) fn after(left: i64, disk: Arc<D>) -> Self {
+        Self { disk, left: AtomicI64::new(left) }
+    }
+
+    /// From now on.
+    pub(crate) fn fail(&self) {
+        self.left.store(0, Ordering::Relaxed);
+    }
+
     fn step(&self) -> io::Result<()> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 { Ok(()) } else { Err(io::Error::other("no power")) }
     }
 }
 
-impl Layer for Failing {
+impl<D: Layer> Layer for Failing<D> {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         self.disk.create_dir(path)
     }
@@ -97,7 +107,7 @@ async fn nothing_that_was_told_is_lost() {
     let mut cuts = 0;
     for left in 0.. {
         let disk = Arc::new(Memory::default());
-        let failing = Arc::new(Failing { disk: Arc::clone(&disk), left: AtomicI64::new(left) });
+        let failing = Arc::new(Failing::after(left, Arc::clone(&disk)));
         let mut peer = Peer::over(host(Arc::clone(&failing) as _), 1 << 20).shake(json!({})).await;
         let (acked, shown) = play(&mut peer).await;
         let failed = failing.left.load(Ordering::Relaxed) < 0;

@@ -26,7 +26,7 @@
 //! - `subagents`: `subagent/…`.
 //! - `tasks`: `task/…`, monitors, reminders.
 //! - `workflows`: `workflow/…`.
-//! - `table`: what of the protocol is not built yet.
+//! - `table`: every method, notification, host request and error row, as rows of data.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 

@@ -116,9 +116,14 @@ impl Peer {
     }
 
     pub(crate) async fn answer(&mut self, id: i64) -> Result<Value, Value> {
+        let answers = |frame: &Value| frame["id"] == id && frame.get("method").is_none();
+        let mut early = self.inbox.iter().position(answers).and_then(|at| self.inbox.remove(at));
         loop {
-            let frame = self.read().await.unwrap_or_else(|| panic!("no answer to request {id}"));
-            if frame["id"] == id && frame.get("method").is_none() {
+            let frame = match early.take() {
+                Some(frame) => frame,
+                None => self.read().await.unwrap_or_else(|| panic!("no answer to request {id}")),
+            };
+            if answers(&frame) {
                 return if frame.get("error").is_some() {
                     Err(frame["error"].clone())
                 } else {
@@ -169,6 +174,17 @@ impl Peer {
         }
     }
 
+    /// The next answer to a line whose id was lost; other frames stay in the inbox.
+    pub(crate) async fn unaddressed(&mut self) -> Option<Value> {
+        loop {
+            let frame = self.read().await?;
+            if frame["id"].is_null() && frame.get("error").is_some() {
+                return Some(frame);
+            }
+            self.inbox.push_back(frame);
+        }
+    }
+
     /// All frames up to and with the first of a method.
     pub(crate) async fn until(&mut self, method: &str) -> Vec<Value> {
         let mut frames = Vec::new();
@@ -205,6 +221,13 @@ impl Peer {
         }
     }
 
+    /// Ends the input.
+    pub(crate) async fn close(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            writer.shutdown().await.unwrap();
+        }
+    }
+
     /// Ends the input, reads what is left and waits for the host to drain. Everything that came is judged.
     pub(crate) async fn finish(mut self) -> Vec<Value> {
         self.close().await;
@@ -212,13 +235,6 @@ impl Peer {
         (&mut self.serving).await.unwrap().unwrap();
         self.judge();
         frames
-    }
-
-    /// Ends the input.
-    pub(crate) async fn close(&mut self) {
-        if let Some(mut writer) = self.writer.take() {
-            writer.shutdown().await.unwrap();
-        }
     }
 
     /// Goes away without a word, as a client that is killed; what came is judged.
