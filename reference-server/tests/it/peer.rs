@@ -253,7 +253,7 @@ impl Peer {
         let mut judge = Judge::new(schema(self.surface), Profile::default());
         for (at, (side, text)) in self.transcript.iter().enumerate() {
             let frame = Frame { side: Some(*side), bytes: text.as_bytes() };
-            judge.observe(&Entry { line: at as u64 + 1, conn: "", what: What::Frame(frame) });
+            judge.observe(&Entry { line: at as u64 + 1, conn: "", at_ms: None, what: What::Frame(frame) });
         }
         // What the tests send may be wrong on purpose.
         let findings: Vec<_> = judge
