@@ -25,12 +25,11 @@ pub(crate) mod hash;
 pub(crate) mod session;
 
 pub(crate) use self::class::Class;
-pub(crate) use self::connection::Connection;
 pub(crate) use self::core::Core;
 pub(crate) use self::cursors::Sight;
-pub(crate) use self::document::{Kind, Name, Value};
-pub(crate) use self::hash::{Id, Map, Set};
-pub(crate) use self::session::{Epoch, Known, State, Turn};
+pub(crate) use self::document::Value;
+pub(crate) use self::hash::{Id, Map};
+pub(crate) use self::session::{Epoch, Known, State};
 
 use crate::rules::Rule;
 use crate::transcript::{Damage, Side};
@@ -47,7 +46,7 @@ pub(crate) struct At<'f> {
     /// Method of the frame, or of the request that it answers; empty where there is none.
     pub(crate) method: &'f str,
     /// Milliseconds since the recording started.
-    pub(crate) at_ms: Option<u64>,
+    pub(crate) ms: Option<u64>,
 }
 
 /// Something that a finding can be about.
@@ -157,7 +156,7 @@ impl<'f> Request<'f> {
 pub(crate) struct Asked {
     /// Line of the request.
     pub(crate) line: u64,
-    pub(crate) at_ms: Option<u64>,
+    pub(crate) ms: Option<u64>,
     pub(crate) method: Box<str>,
     /// The session that its params name.
     pub(crate) session: Option<Id>,

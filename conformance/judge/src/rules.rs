@@ -4,6 +4,7 @@
 //! shapes and transcripts as such and stand here. An id is never given to another rule.
 
 mod cur;
+mod hs;
 
 pub(crate) mod claims;
 pub(crate) mod monitor;
@@ -122,7 +123,7 @@ rules! {
 impl Rule {
     /// The rule of an id: one of the protocol's, or one of the judge's own.
     pub fn find(id: &str) -> Option<Self> {
-        let of_table = || table::Table::msp().find(id).map(|row| row.rule());
+        let of_table = || table::Table::msp().find(id).map(table::Row::rule);
         Self::OWN.iter().copied().find(|rule| rule.id() == id).or_else(of_table)
     }
 

@@ -187,7 +187,7 @@ impl Core {
         }
         let asked = Asked {
             line: at.line,
-            at_ms: at.at_ms,
+            ms: at.ms,
             method: at.method.into(),
             session: request.session,
             command: request.command,

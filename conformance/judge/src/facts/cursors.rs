@@ -69,8 +69,8 @@ impl Cursors {
     /// Takes an ephemeral event in.
     pub(crate) fn see_ephemeral(&mut self, cursor: Id, line: u64, conn: u32) -> Sight {
         if let Some(seen) = self.durable.get(&cursor) {
-            let Entry { line, conn, live, paged, .. } = *seen;
-            return Sight::Again(Seen { line: line.into(), same: Some(false), conn, live, paged });
+            let Entry { conn, live, paged, .. } = *seen;
+            return Sight::Again(Seen { line: seen.line.into(), same: Some(false), conn, live, paged });
         }
         match self.ephemeral.get(&cursor) {
             None => {
@@ -102,7 +102,7 @@ impl Cursors {
     }
 
     /// Takes a durable event in, without a place.
-    pub(crate) fn see(&mut self, cursor: Id, line: u64, conn: u32, content: u64, live: bool) -> Sight {
+    pub(crate) fn see(&mut self, cursor: Id, line: u64, conn: u32, content: u64, is_live: bool) -> Sight {
         #[expect(clippy::cast_possible_truncation, reason = "half of the hash will do for one cursor")]
         let content = content as u32;
         if let Some((line, conn)) = self.ephemeral.get(&cursor) {
@@ -115,15 +115,15 @@ impl Cursors {
             });
         }
         if let Some(seen) = self.durable.get_mut(&cursor) {
-            let Entry { line, conn, live: was_live, paged, .. } = *seen;
             let same = Some(seen.content == content);
-            let again = Seen { line: line.into(), same, conn, live: was_live, paged };
-            seen.live |= live;
-            seen.paged |= !live;
+            let again = Seen { line: seen.line.into(), same, conn: seen.conn, live: seen.live, paged: seen.paged };
+            seen.live |= is_live;
+            seen.paged |= !is_live;
             return Sight::Again(again);
         }
         let (label, chain, line) = (0, 0, short(line));
-        let entry = Entry { label, behind: None, adjacent: false, line, conn, content, chain, live, paged: !live };
+        let entry =
+            Entry { label, behind: None, adjacent: false, line, conn, content, chain, live: is_live, paged: !is_live };
         self.durable.insert(cursor, entry);
         Sight::New
     }

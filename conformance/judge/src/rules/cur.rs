@@ -109,7 +109,7 @@ impl Monitor for Cursors {
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         source_range(event, out);
         if let (false, Class::Broadcast | Class::Subscribers | Class::Requester) = (event.is_live(), event.class) {
-            out.violated(CUR_12, event, "").expected("an event of the durable view").actual(event.method);
+            out.violated(CUR_12, event, "").expected("an event of the durable view").actual(event.method).done();
         }
         if let ("view/gap", Some(session)) = (event.method, event.session) {
             let given = self.given.entry(session).or_default();
@@ -137,7 +137,10 @@ impl Cursors {
         out.exercised(CUR_1);
         for name in ["sessionId", "viewCursor"] {
             if event.param(name).is_some_and(|it| it.is("")) {
-                out.violated(CUR_1, event, &format!("/{name}")).expected("a text that is not empty").actual("\"\"");
+                out.violated(CUR_1, event, &format!("/{name}"))
+                    .expected("a text that is not empty")
+                    .actual("\"\"")
+                    .done();
             }
         }
         let Sight::Again(seen) = event.sight else { return };
@@ -145,7 +148,8 @@ impl Cursors {
             out.violated(CUR_1, event, "/viewCursor")
                 .expected("a cursor of its own")
                 .actual("that of another event of the session")
-                .contradicts(seen.line);
+                .contradicts(seen.line)
+                .done();
             return;
         }
         let attached = self.attached.get(&(event.at.conn, session)).copied().unwrap_or_default();
@@ -155,7 +159,8 @@ impl Cursors {
             out.violated(CUR_1, event, "/viewCursor")
                 .expected("each event once, but for a replay that was asked for")
                 .actual("the same event again")
-                .contradicts(seen.line);
+                .contradicts(seen.line)
+                .done();
         }
     }
 
@@ -174,7 +179,8 @@ impl Cursors {
                 out.violated(CUR_1, event, "/viewCursor")
                     .expected("the order of the view, as a page showed it")
                     .actual("an event that stands before the last one")
-                    .contradicts(line);
+                    .contradicts(line)
+                    .done();
             }
         }
     }
@@ -199,9 +205,7 @@ impl Cursors {
                 .expected("another value than before")
                 .actual("the same value again")
                 .contradicts(before.line);
-            if event.is_live() {
-                violation.after_next_event(session);
-            }
+            if event.is_live() { violation.after_next_event(session).done() } else { violation.done() }
         }
     }
 
@@ -229,7 +233,8 @@ impl Cursors {
                     .expected("error -32011 or -32602 for a cursor of another family")
                     .actual(actual)
                     .contradicts(*line)
-                    .contradicts(answer.request.line);
+                    .contradicts(answer.request.line)
+                    .done();
             }
         } else if out.known(session).whole && answer.at.method != "session/resume" {
             out.exercised(CUR_7);
@@ -257,7 +262,8 @@ impl Cursors {
                 .expected("an answer from the position that a result gave")
                 .actual(code.to_string())
                 .contradicts(given)
-                .contradicts(answer.request.line);
+                .contradicts(answer.request.line)
+                .done();
         }
     }
 }
@@ -277,7 +283,7 @@ fn never_given(answer: &Answer<'_>, out: &mut Out<'_>) {
         Some(-32011) => return,
         Some(code) => ("/code", "-32011".to_owned(), code.to_string()),
     };
-    out.violated(CUR_7, answer, below).expected(expected).actual(actual).contradicts(answer.request.line);
+    out.violated(CUR_7, answer, below).expected(expected).actual(actual).contradicts(answer.request.line).done();
 }
 
 /// CUR-8: a source range runs forward, and only events of the durable view have one.
@@ -289,7 +295,7 @@ fn source_range(event: &Event<'_>, out: &mut Out<'_>) {
     if event.is_live() && bare {
         out.exercised(CUR_8);
         if let Some(range) = range {
-            out.violated(CUR_8, event, "/sourceRange").expected("no source range").actual(range.shown());
+            out.violated(CUR_8, event, "/sourceRange").expected("no source range").actual(range.shown()).done();
         }
         return;
     }
@@ -299,7 +305,8 @@ fn source_range(event: &Event<'_>, out: &mut Out<'_>) {
         if first > last {
             out.violated(CUR_8, event, "/sourceRange/first/sequence")
                 .expected(format!("at most {last}"))
-                .actual(first.to_string());
+                .actual(first.to_string())
+                .done();
         }
     }
 }

@@ -33,6 +33,7 @@ pub(crate) struct Family {
 
 /// Which facts a monitor gets; the fewer, the faster.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a kind of fact of its own")]
 pub(crate) struct Watches {
     /// Whether it gets every line, good or not.
     pub(crate) lines: bool,

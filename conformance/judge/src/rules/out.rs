@@ -60,18 +60,28 @@ impl<'o> Out<'o> {
     /// Whether a rule is judged here: it holds in the revision, and the side that it binds is under test. A rule that
     /// binds both is judged for the side that sent the frame of the fact.
     pub(crate) fn is_judged(&self, rule: Watched) -> bool {
-        let row = self.row(rule);
-        let is_tested = match row.who() {
-            Binds::Host => self.tally.tests(Side::Server),
-            Binds::Client => self.tally.tests(Side::Client),
-            Binds::Both => self.tally.tests(self.side),
+        let side = match self.row(rule).who() {
+            Binds::Host => Side::Server,
+            Binds::Client => Side::Client,
+            Binds::Both => self.side,
         };
-        is_tested && row.holds_in(self.revision())
+        self.is_judged_for(rule, side)
+    }
+
+    fn is_judged_for(&self, rule: Watched, side: Side) -> bool {
+        self.tally.tests(side) && self.row(rule).holds_in(self.revision())
     }
 
     /// The premise of a rule occurred, so that it could have been broken.
     pub(crate) fn exercised(&mut self, rule: Watched) {
         if self.is_judged(rule) {
+            self.tally.exercised(self.places[rule.0 as usize]);
+        }
+    }
+
+    /// The premise of a rule occurred for one side: for halves that bind another one than the fact or the rule says.
+    pub(crate) fn exercised_by(&mut self, rule: Watched, side: Side) {
+        if self.is_judged_for(rule, side) {
             self.tally.exercised(self.places[rule.0 as usize]);
         }
     }
@@ -83,23 +93,33 @@ impl<'o> Out<'o> {
         }
     }
 
-    /// A rule is broken: by this fact, at a place below it. The finding goes out when the value is dropped, so say the
-    /// rest in one go: `out.violated(CUR_1, event, "/viewCursor").expected("…").actual("…").contradicts(line);`
-    #[must_use = "say what was expected and what was there"]
+    /// A rule is broken: by this fact, at a place below it. The rest is said in one go, and ends with `done`:
+    /// `out.violated(CUR_1, event, "/viewCursor").expected("…").actual("…").contradicts(line).done();`
     pub(crate) fn violated(&mut self, rule: Watched, fact: &impl Placed, below: &str) -> Violation<'_> {
+        let is_judged = self.is_judged(rule);
+        self.violation(rule, is_judged, fact, below)
+    }
+
+    /// The same for a half of a rule that binds another side than the fact or the rule says.
+    pub(crate) fn violated_by(&mut self, rule: Watched, side: Side, fact: &impl Placed, below: &str) -> Violation<'_> {
+        let is_judged = self.is_judged_for(rule, side);
+        self.violation(rule, is_judged, fact, below)
+    }
+
+    fn violation(&mut self, rule: Watched, is_judged: bool, fact: &impl Placed, below: &str) -> Violation<'_> {
         let (at, row) = (fact.at(), self.row(rule));
         let mut finding = Finding::new(row.rule(), at.line, "", String::new(), "");
         finding.from = Some(at.side);
         finding.method = (!at.method.is_empty()).then(|| at.method.to_owned());
         finding.pointer = fact.pointer(below);
-        let is_judged = self.is_judged(rule);
         let waiting =
             Waiting { place: self.places[rule.0 as usize], conn: at.conn, session: None, epoch: None, finding };
         Violation { tally: self.tally, core: self.core, waiting: is_judged.then_some(waiting) }
     }
 }
 
-/// A breach that is being described; it counts when this is dropped.
+/// A breach that is being described; it counts with [`done`](Self::done).
+#[must_use = "it counts with `done`"]
 pub(crate) struct Violation<'o> {
     tally: &'o mut Tally,
     core: &'o Core,
@@ -113,6 +133,13 @@ impl Violation<'_> {
             change(waiting);
         }
         self
+    }
+
+    /// Counts it.
+    pub(crate) fn done(self) {
+        if let Some(waiting) = self.waiting {
+            self.tally.add(waiting);
+        }
     }
 
     /// What should be there.
@@ -157,14 +184,6 @@ impl Violation<'_> {
             it.session = Some(session);
             it.epoch = Some(core.epoch(it.conn, Some(session)));
         })
-    }
-}
-
-impl Drop for Violation<'_> {
-    fn drop(&mut self) {
-        if let Some(waiting) = self.waiting.take() {
-            self.tally.add(waiting);
-        }
     }
 }
 

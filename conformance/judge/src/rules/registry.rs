@@ -7,7 +7,7 @@ use super::monitor::Family;
 use super::out::place_of;
 
 /// All families; at most 64.
-pub(crate) const FAMILIES: &[&Family] = &[&super::cur::FAMILY];
+pub(crate) const FAMILIES: &[&Family] = &[&super::cur::FAMILY, &super::hs::FAMILY];
 
 /// Rules that the judge itself holds, without a monitor: of these a breach is found wherever it is.
 const HELD: &[Rule] = &[];

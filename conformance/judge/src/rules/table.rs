@@ -321,6 +321,9 @@ pub struct Table {
 
 impl Table {
     /// The rules of MSP.
+    ///
+    /// # Panics
+    /// Never: what it reads is part of the crate, and tests read it too.
     pub fn msp() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
@@ -375,10 +378,10 @@ impl Row {
             *prose = one_line(prose);
         }
         let since = Version::parse(&text.since);
-        let until = text.until.as_deref().map(Version::parse);
+        let until = text.until.as_deref().and_then(Version::parse);
         let what = text.fault(since, until);
         match (what, since) {
-            (None, Some(since)) => Ok(Self { index, text, since, until: until.flatten() }),
+            (None, Some(since)) => Ok(Self { index, text, since, until }),
             (what, _) => Err(TableError::Rule { id: text.id, what: what.unwrap_or("a version that is none") }),
         }
     }
@@ -386,7 +389,7 @@ impl Row {
 
 impl Text {
     /// What is wrong with a rule, if anything.
-    fn fault(&self, since: Option<Version>, until: Option<Option<Version>>) -> Option<&'static str> {
+    fn fault(&self, since: Option<Version>, until: Option<Version>) -> Option<&'static str> {
         let needed = [&self.premise, &self.check, &self.fault, &self.scenario];
         let has_all = needed.iter().all(|text| text.is_some());
         let has_any = needed.iter().any(|text| text.is_some()) || !self.schema.is_empty();
@@ -395,8 +398,11 @@ impl Text {
         let nothing = self.visible.contains(&Visible::Nothing);
         let checks = [
             (!is_id(&self.id), "the id is not of the form `CUR-1`"),
-            (since.is_none() || until == Some(None), "a version is three numbers with dots between"),
-            (until.flatten().is_some_and(|until| Some(until) < since), "`until` is before `since`"),
+            (
+                since.is_none() || until.is_some() != self.until.is_some(),
+                "a version is three numbers with dots between",
+            ),
+            (until.is_some_and(|until| Some(until) < since), "`until` is before `since`"),
             (texts.into_iter().any(String::is_empty), "a text is empty"),
             (self.visible.is_empty(), "`visible` names nothing"),
             (nothing && self.visible.len() > 1, "`visible` names something beside `nothing`"),

@@ -94,7 +94,7 @@ pub(crate) struct Input<'f> {
 
 impl<'f> Input<'f> {
     fn at(&self, method: &'f str) -> At<'f> {
-        At { line: self.line, conn: self.conn, side: self.side, method, at_ms: self.at_ms }
+        At { line: self.line, conn: self.conn, side: self.side, method, ms: self.at_ms }
     }
 }
 
@@ -331,8 +331,9 @@ impl Watch {
             self.core.interrupt(conn, session);
         }
         let sight = if class.is_view() {
-            let (line, protected) = (at.line, route.protected);
-            self.core.see(conn, &Seeing { line, session, cursor, durable, protected, content, live, previous })
+            let (number, protected) = (at.line, route.protected);
+            let seeing = Seeing { line: number, session, cursor, durable, protected, content, live, previous };
+            self.core.see(conn, &seeing)
         } else {
             Sight::None
         };

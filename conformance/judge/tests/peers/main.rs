@@ -16,9 +16,11 @@ fn main() -> ExitCode {
     let trial = |name: &str, path: PathBuf, what: &str, check: fn(&Path) -> Result<(), Failed>| {
         let absent = !path.exists();
         let kind = if absent { format!("no {what} beside the repository") } else { String::new() };
-        let run = move || match absent {
-            true => Err(Failed::from(format!("REQUIRE_PEERS is set, but {} is not there", path.display()))),
-            false => check(&path),
+        let run = move || {
+            if absent {
+                return Err(Failed::from(format!("REQUIRE_PEERS is set, but {} is not there", path.display())));
+            }
+            check(&path)
         };
         Trial::test(name, run).with_kind(kind).with_ignored_flag(absent && !required)
     };
