@@ -126,8 +126,11 @@ async fn a_load_reads_little_of_a_long_log_and_derived_files_may_go() {
     let layer = Arc::new(Memory::default());
     let host = |layer: &Arc<Memory>| {
         let layer: Arc<dyn Layer> = Arc::clone(layer) as _;
-        let event = r#"event {"method":"session/branchChanged","params":{"branch":"b","workspaceRoot":"/w"}}"#;
-        let script = Script::parse(&format!("{event}\n").repeat(6000)).unwrap();
+        let event = |branch: &str| {
+            let params = json!({ "branch": branch, "workspaceRoot": "/w" });
+            format!("event {}\n", json!({ "method": "session/branchChanged", "params": params }))
+        };
+        let script = Script::parse(&(event("a") + &event("b")).repeat(3000)).unwrap();
         Host::with(Config { script, ..Config::durable("root".into()) }, layer, Box::new(Honest))
     };
     let capabilities = json!({ "optOutNotificationMethods": ["session/branchChanged"] });

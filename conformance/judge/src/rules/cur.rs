@@ -58,6 +58,8 @@ struct Cursors {
     last: Map<(u32, Id), (Id, u64)>,
     /// Positions of a session that answers and gaps gave, with the line that did.
     given: Map<Id, Map<Id, u64>>,
+    /// Anchors that compactions of a session showed, with the line that did; a page and a resume take them too (CUR-6).
+    anchors: Map<(Id, Id), u64>,
     /// Value of a state, by session and method: its hash, its line, and the stretch or page in which it was seen.
     states: Map<(u32, Id, Id), Stated>,
     /// Cursors of another family: of lists, and of forks (`cutCursor`).
@@ -115,6 +117,10 @@ impl Monitor for Cursors {
             let given = self.given.entry(session).or_default();
             let bounds = ["after", "next"].into_iter().filter_map(|name| event.param(name)?.id());
             given.extend(bounds.map(|bound| (bound, event.at.line)));
+        }
+        let anchor = event.params.and_then(|params| params.path(&["item", "summarizedThrough"])?.id());
+        if let (Some(session), Some(anchor)) = (event.session, anchor) {
+            self.anchors.insert((session, anchor), event.at.line);
         }
         if event.class.is_view() {
             self.names_one_event(event, out);
@@ -221,8 +227,8 @@ impl Cursors {
             || out.core().may_have_seen(session, cursor);
         // Nothing was decided about the cursor: the method is not there, nothing was admitted, or an anchor stands beside it (PAGE-9).
         let undecided = matches!(answer.code(), Some(-32601 | -32001 | -32031)) || answer.param("anchor").is_some();
-        // What a compaction showed may stand here too, until it is pruned (CUR-6, RES-8).
-        if is_given || undecided || answer.code() == Some(-32042) {
+        // What a compaction showed may stand here too (CUR-6).
+        if is_given || undecided || self.anchors.contains_key(&(session, cursor)) {
             return;
         }
         if let Some(line) = self.others.get(&cursor) {
