@@ -235,17 +235,18 @@ impl Connection {
         }
     }
 
-    /// The one way out. A frame over the limit is a fault of ours that never leaves: an answer becomes −32603 (FRAME-10).
+    /// The one way out. A frame over the limit never leaves: a result becomes −32603 (FRAME-10), an error loses its words.
     fn encode(&self, frame: Value) -> Framed {
-        let Some(mut frame) = self.host.seam().frame(frame) else { return Framed::Withheld };
+        let Some(frame) = self.host.seam().frame(frame) else { return Framed::Withheld };
         let mut bytes = frame.to_string().into_bytes();
         let limit = self.host.config.frame_limit;
         if bytes.len() > limit {
             self.host.complain(&format!("a frame of {} bytes was held back", bytes.len()));
-            let id = frame.get_mut("id").map(Value::take).filter(|_| frame.get("result").is_some());
-            let Some(id) = id else { return Framed::TooLarge };
-            let error = Refusal::internal("the answer does not fit a frame").with("limitBytes", limit);
-            bytes = json!({ "jsonrpc": "2.0", "id": id, "error": error.to_error() }).to_string().into_bytes();
+            let Some(shorter) = shorter(&frame, limit) else { return Framed::TooLarge };
+            bytes = shorter.to_string().into_bytes();
+            if bytes.len() > limit {
+                return Framed::TooLarge; // its id alone is as long as a frame
+            }
         }
         bytes.push(b'\n');
         Framed::Bytes(self.host.seam().bytes(bytes))
@@ -254,4 +255,17 @@ impl Connection {
     fn phase(&self) -> MutexGuard<'_, Phase> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What stands for an answer that is over the limit; `None` for what is no answer.
+fn shorter(frame: &Value, limit: usize) -> Option<Value> {
+    let id = frame.get("id").filter(|_| frame.get("method").is_none())?;
+    let error = match frame.get("error") {
+        Some(error) => json!({
+            "code": error["code"], "message": "what there is to say does not fit a frame",
+            "data": { "kind": error["data"]["kind"] },
+        }),
+        None => Refusal::internal("the answer does not fit a frame").with("limitBytes", limit).to_error(),
+    };
+    Some(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
 }

@@ -4,6 +4,9 @@ use msp_types::ErrorRow;
 use msp_types::msp::errors;
 use serde_json::{Map, Value, json};
 
+/// Characters of a message: it may quote what a client sent.
+const LONGEST_MESSAGE: usize = 1000;
+
 /// Why a request was not served. Nothing was changed, unless it is a rejection, which takes its command id (CMD-10).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
@@ -132,6 +135,7 @@ impl Refusal {
     pub fn to_error(&self) -> Value {
         let mut data = self.data.clone();
         data.insert("kind".to_owned(), self.kind.into());
-        json!({ "code": self.row.code, "message": self.message, "data": data })
+        let end = self.message.char_indices().nth(LONGEST_MESSAGE).map_or(self.message.len(), |(end, _)| end);
+        json!({ "code": self.row.code, "message": self.message[..end], "data": data })
     }
 }

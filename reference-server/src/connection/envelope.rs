@@ -1,8 +1,11 @@
 //! The envelope: what kind of frame a line is, or how it fails to be one (ENV).
 
+mod outline;
+
 use msp_types::msp::errors;
 use serde_json::{Map, Value};
 
+pub use self::outline::MOST_VALUES;
 use crate::refusal::Refusal;
 
 /// A frame of the client.
@@ -34,6 +37,9 @@ pub enum Incoming {
 /// The refusal, and the id under which it is told: null where it could not be read.
 #[expect(clippy::result_large_err, reason = "a refusal is made once a bad line")]
 pub fn read(line: &[u8]) -> Result<Incoming, (Value, Refusal)> {
+    if outline::is_too_wide(line) {
+        return outline::read(line);
+    }
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| (Value::Null, Refusal::new(errors::PARSE_ERROR, format!("no JSON: {error}"))))?;
     let Value::Object(mut frame) = value else {

@@ -11,6 +11,7 @@
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
 //! - `crash`: loss of power at every step.
+//! - `hostile`: a client that means harm, against the program.
 //! - `log`: the log under damage and loss of power.
 //! - `compaction`: `session/compact`.
 //! - `goals`: `goal/…`.
@@ -37,6 +38,7 @@ mod connection;
 mod crash;
 mod experimental;
 mod goals;
+mod hostile;
 mod log;
 mod models;
 mod orders;
