@@ -32,7 +32,7 @@ fn now_ms() -> i64 {
 
 fn memory(client: &Client) -> String {
     #[cfg(target_os = "linux")]
-    return format!("{:.1} MiB", client.memory() as f64 / 1024.0);
+    return format!("{} MiB", client.memory().div_ceil(1024));
     #[cfg(not(target_os = "linux"))]
     "unknown".to_owned()
 }

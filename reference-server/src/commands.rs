@@ -41,6 +41,7 @@ pub mod view;
 pub mod workflow;
 pub mod worktree;
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use msp_types::msp::errors;
@@ -126,13 +127,17 @@ pub trait HostMethod: Call {
 }
 
 /// The answer to a method that is served on the connection.
-#[derive(Clone, Debug)]
 pub enum Reply<R> {
     /// This.
     Result(R),
-    /// It was sent already, because something had to follow it at once.
+    /// It was sent already, or will be, because something has to follow it at once.
     Sent,
+    /// This, once it is there: everything else goes on meanwhile.
+    Later(Later<R>),
 }
+
+/// An answer to come.
+pub type Later<R> = Pin<Box<dyn Future<Output = Result<R, Refusal>> + Send>>;
 
 /// A request as its method sees it.
 pub struct HostCall<'a> {
@@ -171,6 +176,7 @@ pub const fn method<C>() -> Method
 where
     C: HostMethod,
     C::Params: Checked,
+    C::Result: 'static,
 {
     Method { name: C::NAME, command: matches!(C::EFFECT, Effect::Command), handler: Handler::Host(serve::<C>) }
 }
@@ -179,6 +185,7 @@ where
 pub const fn bare<C>() -> Method
 where
     C: HostMethod<Params = NoParams>,
+    C::Result: 'static,
 {
     Method { name: C::NAME, command: false, handler: Handler::Host(serve_bare::<C>) }
 }
@@ -232,15 +239,22 @@ impl Method {
             check_command_id(&params)?;
         }
         match self.handler {
-            Handler::Host(serve) => {
-                let mut answer = match serve(params, call)? {
-                    Reply::Sent => return Ok(()),
-                    Reply::Result(result) => Ok(result),
-                };
-                call.host.seam().answer(self.name, &mut answer);
-                call.caller.connection.respond_to(self.name, call.id, &mut answer?, &call.caller.handshake);
-                Ok(())
-            }
+            Handler::Host(serve) => match serve(params, call)? {
+                Reply::Sent => Ok(()),
+                Reply::Result(result) => answer(self.name, call, Ok(result)),
+                Reply::Later(later) => {
+                    let (host, caller, id, name) =
+                        (Arc::clone(call.host), call.caller.clone(), call.id.clone(), self.name);
+                    tokio::spawn(async move {
+                        let result = later.await;
+                        let call = HostCall { host: &host, caller: &caller, id: &id };
+                        if let Err(refusal) = result.and_then(|result| answer(name, &call, Ok(result))) {
+                            caller.connection.respond(&id, Err(refusal.to_error()));
+                        }
+                    });
+                    Ok(())
+                }
+            },
             Handler::Session(prepare, urgent) => self.hand_over(call, params, prepare, urgent),
         }
     }
@@ -275,6 +289,13 @@ impl Method {
     }
 }
 
+/// Answers a request that needs no session.
+fn answer(method: &str, call: &HostCall<'_>, mut result: Result<Value, Refusal>) -> Result<(), Refusal> {
+    call.host.seam().answer(method, &mut result);
+    call.caller.connection.respond_to(method, call.id, &mut result?, &call.caller.handshake);
+    Ok(())
+}
+
 /// A command carries a UUID of version 7 (CMD-2).
 fn check_command_id(params: &Value) -> Result<(), Refusal> {
     match params.get("commandId") {
@@ -300,18 +321,24 @@ fn serve<C>(params: Value, call: &HostCall<'_>) -> Result<Reply<Value>, Refusal>
 where
     C: HostMethod,
     C::Params: Checked,
+    C::Result: 'static,
 {
     reply(C::serve(read_params(params)?, call)?)
 }
 
-fn serve_bare<C: HostMethod<Params = NoParams>>(params: Value, call: &HostCall<'_>) -> Result<Reply<Value>, Refusal> {
+fn serve_bare<C>(params: Value, call: &HostCall<'_>) -> Result<Reply<Value>, Refusal>
+where
+    C: HostMethod<Params = NoParams>,
+    C::Result: 'static,
+{
     reply(C::serve(NoParams(Some(params)), call)?)
 }
 
-fn reply<R: serde::Serialize>(reply: Reply<R>) -> Result<Reply<Value>, Refusal> {
+fn reply<R: serde::Serialize + 'static>(reply: Reply<R>) -> Result<Reply<Value>, Refusal> {
     Ok(match reply {
         Reply::Result(result) => Reply::Result(to_value(&result)?),
         Reply::Sent => Reply::Sent,
+        Reply::Later(later) => Reply::Later(Box::pin(async move { to_value(&later.await?) })),
     })
 }
 

@@ -85,6 +85,13 @@ impl Log {
         Ok(Some(log))
     }
 
+    /// The log as it is now, to be read while it grows.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        let (layer, folder) = (Arc::clone(&self.layer), self.folder.clone());
+        Self { layer, folder, length: self.length, index: Index::default(), lease: None }
+    }
+
     /// The file of records.
     pub fn path(&self) -> PathBuf {
         self.folder.join("session.jsonl")

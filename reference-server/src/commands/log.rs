@@ -5,6 +5,8 @@
 mod physical;
 mod streams;
 
+use std::sync::Arc;
+
 use msp_types::Call as _;
 use msp_types::msp::methods::{
     LogPage, LogPhysicalFiles, LogPhysicalSubscribe, LogPhysicalUnsubscribe, LogStreams, LogSubscribe, LogUnsubscribe,
@@ -15,9 +17,14 @@ use msp_types::msp::{
 };
 use serde_json::{Value, json};
 
+use self::streams::Anchor;
 pub use self::streams::{Streams, read as read_streams};
 use super::{HostCall, HostMethod, Method, Reply, from_value, method, to_value};
+use crate::connection::Caller;
+use crate::log::{Line, Log};
+use crate::record::Record;
 use crate::refusal::Refusal;
+use crate::session::Loaded;
 use crate::session::followers::{RecordFollower, envelope, position, stream};
 
 /// What this family has.
@@ -37,8 +44,9 @@ pub const PAGE_LIMIT: i64 = 1000;
 impl HostMethod for LogStreams {
     fn serve(params: LogStreamsParams, call: &HostCall<'_>) -> Result<Reply<LogStreamsResult>, Refusal> {
         let readable = call.host.readable(&params.session_id)?;
-        let streams = streams::read(readable.hold().log())?;
-        Ok(Reply::Result(from_value(json!({ "streams": streams.rows() }))?))
+        let log = readable.hold().log().snapshot();
+        let read = async move { from_value(json!({ "streams": streams::read(&log).await?.rows() })) };
+        Ok(Reply::Later(Box::pin(read)))
     }
 }
 
@@ -51,55 +59,106 @@ impl HostMethod for LogPage {
         if !(1..=PAGE_LIMIT).contains(&limit) {
             return Err(Refusal::invalid_params(format!("`limit` is not between 1 and {PAGE_LIMIT}")));
         }
+        let from = params.from.as_ref().map(to_value).transpose()?;
         let readable = call.host.readable(&session_id)?;
         let held = readable.hold();
-        let streams = streams::read(held.log())?;
-        let after = match &params.from {
-            Some(from) => streams.find(&asked, &to_value(from)?)?,
-            None => streams.check(&asked).map(|()| 0)?,
-        };
-        let room = call.host.config.frame_limit / 2;
-        let (mut rows, mut bytes, mut last, mut more) = (Vec::new(), 0, Value::Null, false);
-        streams::visit(held.log(), &asked, after, |record| {
-            let row = envelope(record);
-            bytes += row.to_string().len();
-            more = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= limit || (bytes > room && !rows.is_empty());
-            if !more {
-                last = position(record);
-                rows.push(row);
-            }
-            !more
-        })?;
-        let next = if more { json!({ "after": last, "stream": asked }) } else { Value::Null };
-        Ok(Reply::Result(from_value(json!({ "records": rows, "nextCursor": next }))?))
+        streams::check(held.state(), &asked)?;
+        let log = held.log().snapshot();
+        let limit = usize::try_from(limit).unwrap_or(1);
+        Ok(Reply::Later(Box::pin(page(log, asked, from, limit, call.host.config.frame_limit / 2))))
     }
+}
+
+/// Records of a stream behind a position, as many as are asked for, or as fit so many bytes.
+async fn page(
+    log: Log,
+    asked: Value,
+    from: Option<Value>,
+    limit: usize,
+    room: usize,
+) -> Result<LogPageResult, Refusal> {
+    let mut anchor = from.map(|from| Anchor::new(asked.clone(), from));
+    let (mut rows, mut bytes, mut last, mut more) = (Vec::new(), 0, Value::Null, false);
+    let mut begun = anchor.is_none();
+    streams::scan(&log, |record| {
+        if !begun {
+            begun = anchor.as_mut().is_none_or(|anchor| anchor.look(record));
+            return true;
+        }
+        if stream(record) != asked {
+            return true;
+        }
+        let row = envelope(record);
+        bytes += row.to_string().len();
+        more = rows.len() >= limit || (bytes > room && !rows.is_empty());
+        if !more {
+            last = position(record);
+            rows.push(row);
+        }
+        !more
+    })
+    .await?;
+    if let Some(anchor) = anchor {
+        anchor.found()?;
+    }
+    let next = if more { json!({ "after": last, "stream": asked }) } else { Value::Null };
+    from_value(json!({ "records": rows, "nextCursor": next }))
 }
 
 impl HostMethod for LogSubscribe {
     fn serve(params: LogSubscribeParams, call: &HostCall<'_>) -> Result<Reply<LogSubscribeResult>, Refusal> {
         let loaded = call.host.loaded(&params.session_id)?;
-        let mut core = loaded.core();
-        let asked = to_value(&params.stream)?;
-        let streams = streams::read(&core.log)?;
-        streams.check(&asked)?;
-        let tail = streams.tail(&asked);
+        let stream = to_value(&params.stream)?;
         let after = params.after.as_ref().map(to_value).transpose()?;
-        let from = after.as_ref().map(|after| streams.find(&asked, after)).transpose()?;
-        let id = next_id(call);
-        let connection = call.caller.connection.clone();
-        let mut result = json!({ "subscriptionId": id, "tail": tail });
-        connection.respond_to(Self::NAME, call.id, &mut result, &call.caller.handshake);
-        let delivered = after.unwrap_or(tail);
-        let mut follower = RecordFollower { id, connection, stream: asked.clone(), delivered, hole: false };
-        if let Some(from) = from {
-            streams::visit(&core.log, &asked, from, |record| {
-                follower.tell(record, call.host);
-                true
-            })?;
-        }
-        core.followers.follow_records(follower);
+        streams::check(&loaded.core().state, &stream)?;
+        let (caller, request, id) = (call.caller.clone(), call.id.clone(), next_id(call));
+        tokio::spawn(async move {
+            let asked = Subscription { id, stream, after };
+            if let Err(refusal) = subscribe(&loaded, asked, &caller, &request).await {
+                caller.connection.respond(&request, Err(refusal.to_error()));
+            }
+        });
         Ok(Reply::Sent)
     }
+}
+
+/// What `log/subscribe` asks for.
+struct Subscription {
+    id: i64,
+    stream: Value,
+    after: Option<Value>,
+}
+
+/// Finds the place, answers, and goes on from there: a replay comes as fast as it is read.
+async fn subscribe(loaded: &Loaded, asked: Subscription, caller: &Caller, request: &Value) -> Result<(), Refusal> {
+    let Subscription { id, stream: wanted, after } = asked;
+    let mut anchor = after.clone().map(|after| Anchor::new(wanted.clone(), after));
+    let mut tail = Value::Null;
+    let mut look = |record: &Record| {
+        if let Some(anchor) = &mut anchor {
+            anchor.look(record);
+        }
+        if stream(record) == wanted {
+            tail = position(record);
+        }
+        true
+    };
+    let log = loaded.core().log.snapshot();
+    streams::scan(&log, &mut look).await?;
+    let mut core = loaded.core();
+    if core.has_ended() {
+        return Err(Refusal::session_not_loaded(&loaded.id));
+    }
+    // What was appended meanwhile.
+    let rest =
+        core.log.scan(log.length(), |line| if let Line::Record(record, _) = line { look(&record) } else { true });
+    rest.map_err(|error| Refusal::internal(format!("the log could not be read: {error}")))?;
+    let behind = anchor.map(Anchor::found).transpose()?;
+    let mut result = json!({ "subscriptionId": id, "tail": tail });
+    caller.connection.respond_to(LogSubscribe::NAME, request, &mut result, &caller.handshake);
+    let delivered = after.unwrap_or(tail);
+    core.follow_records(RecordFollower::new(id, Arc::clone(&caller.connection), wanted, delivered, behind));
+    Ok(())
 }
 
 impl HostMethod for LogUnsubscribe {
@@ -118,9 +177,4 @@ fn next_id(call: &HostCall<'_>) -> i64 {
     let id = last.as_i64().unwrap_or(0) + 1;
     *last = id.into();
     id
-}
-
-/// The stream of a record, and its place there, for those who read whole logs.
-pub fn place(record: &crate::record::Record) -> (Value, Value) {
-    (stream(record), position(record))
 }

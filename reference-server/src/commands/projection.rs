@@ -31,10 +31,12 @@ impl HostMethod for ProjectionRead {
             return Err(refusal.with("projection", params.projection));
         }
         let held = readable.hold();
-        let streams = log::read_streams(held.log())?;
+        let log = held.log().snapshot();
         let state = held.state().session(&call.host.shown_path(held.log()), Presence::NotLoaded);
-        let basis = json!({ "positions": streams.tails(), "recordCount": streams.record_count() });
-        let result = json!({ "projection": SESSION, "basis": basis, "state": state });
-        Ok(Reply::Result(from_value(result)?))
+        Ok(Reply::Later(Box::pin(async move {
+            let streams = log::read_streams(&log).await?;
+            let basis = json!({ "positions": streams.tails(), "recordCount": streams.record_count() });
+            from_value(json!({ "projection": SESSION, "basis": basis, "state": state }))
+        })))
     }
 }

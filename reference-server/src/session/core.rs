@@ -128,7 +128,7 @@ impl Core {
             }
             return Err(Refusal::internal("the session's log could not be written"));
         }
-        self.followers.tell(&records, &self.host, &self.log);
+        self.tell_followers(&records);
         let mut records = records.into_iter();
         let mut events = Vec::new();
         for draft in &drafts {
@@ -216,6 +216,11 @@ impl Core {
     /// Ends a subscription; nothing happens where there is none.
     pub fn detach(&mut self, connection: &Arc<Connection>) {
         self.subscribers.retain(|subscriber| !subscriber.is(connection));
+    }
+
+    /// Whether it was let go.
+    pub fn has_ended(&self) -> bool {
+        self.state.ended
     }
 
     /// How many connections are subscribed.

@@ -1,6 +1,7 @@
 //! Subscriptions to the raw log: to the records of one stream, or to the lines of the file.
 //!
-//! Both are told in [`Core::commit`], so that they see exactly what is on the disk, in its order.
+//! Both are told in [`Core::commit`], so that they see exactly what is on the disk, in its order. What a slow reader cannot take
+//! waits in the log, or is a hole that is told when it reads again.
 
 use std::sync::Arc;
 
@@ -9,9 +10,13 @@ use serde_json::{Value, json};
 use super::Core;
 use crate::connection::{Connection, Delivery};
 use crate::host::Host;
-use crate::log::Log;
+use crate::log::{Line, Log};
 use crate::record::Record;
 
+/// Bytes of the log that are read at once for somebody who is behind.
+const SLICE: u64 = 1024 * 1024;
+/// The same for lines, unless one is longer.
+const WINDOW: usize = 256 * 1024;
 /// Room that is left in a frame for what stands around a record or a chunk.
 const AROUND: usize = 1024;
 
@@ -20,36 +25,51 @@ const AROUND: usize = 1024;
 pub struct Followers {
     records: Vec<RecordFollower>,
     lines: Vec<LineFollower>,
+    /// Connections that somebody waits for to read on.
+    watched: Vec<Arc<Connection>>,
 }
 
 /// A subscription to one stream.
 #[derive(Debug)]
 pub struct RecordFollower {
-    /// As `log/subscribe` answered.
-    pub id: i64,
-    /// Whose it is.
-    pub connection: Arc<Connection>,
-    /// The stream, as the wire writes it.
-    pub stream: Value,
+    id: i64,
+    connection: Arc<Connection>,
+    stream: Value,
     /// Position of the last record that reached it, or behind which it began.
-    pub delivered: Value,
-    /// Whether records after that one were dropped.
-    pub hole: bool,
+    delivered: Value,
+    /// Number of the record up to which it has all, while it is behind: what is newer waits in the log.
+    behind: Option<u64>,
+    /// What was dropped after `delivered`, if anything was.
+    dropped: Option<Dropped>,
+    /// Whether everything is dropped, until it has read half of what waits for it.
+    stalled: bool,
+}
+
+/// The end of a hole.
+#[derive(Debug)]
+struct Dropped {
+    /// Number of the newest record in it.
+    sequence: u64,
+    /// Position of that one.
+    position: Value,
+    /// Position of the one before it, if that was dropped too.
+    before: Option<Value>,
 }
 
 /// A subscription to the file.
 #[derive(Debug)]
 pub struct LineFollower {
     /// As `log/physicalSubscribe` answered.
-    pub id: i64,
-    /// Whose it is.
-    pub connection: Arc<Connection>,
+    id: i64,
+    connection: Arc<Connection>,
     /// Where the next line begins.
-    pub offset: u64,
+    offset: u64,
     /// What the client calls that line.
-    pub ordinal: u64,
+    ordinal: u64,
     /// Most bytes of a chunk.
-    pub chunk: usize,
+    chunk: usize,
+    /// Whether lines wait for it to read.
+    waits: bool,
 }
 
 /// A record as the raw log shows it: storage names, and the body as it is stored (ENV-18).
@@ -64,6 +84,11 @@ pub fn envelope(record: &Record) -> Value {
     })
 }
 
+/// Whether a frame has room for a record.
+fn fits(envelope: &Value, host: &Host) -> bool {
+    envelope.to_string().len() + AROUND <= host.config.frame_limit
+}
+
 /// The stream of a record, as the wire names it.
 pub fn stream(record: &Record) -> Value {
     json!({ "kind": record.stream.kind, "id": record.stream.id })
@@ -75,18 +100,6 @@ pub fn position(record: &Record) -> Value {
 }
 
 impl Followers {
-    /// Adds a subscription to a stream.
-    pub fn follow_records(&mut self, follower: RecordFollower) {
-        self.records.push(follower);
-    }
-
-    /// Adds a subscription to the file, and tells it what is there already.
-    pub fn follow_lines(&mut self, mut follower: LineFollower, host: &Host, log: &Log) {
-        if follower.tell(host, log) {
-            self.lines.push(follower);
-        }
-    }
-
     /// Ends a subscription to a stream.
     pub fn leave_records(&mut self, id: i64, connection: &Arc<Connection>) {
         self.records.retain(|follower| follower.id != id || !Arc::ptr_eq(&follower.connection, connection));
@@ -98,7 +111,7 @@ impl Followers {
     }
 
     /// Tells what was appended.
-    pub(super) fn tell(&mut self, records: &[Record], host: &Host, log: &Log) {
+    fn tell(&mut self, records: &[Record], host: &Host, log: &Log) {
         for follower in &mut self.records {
             for record in records {
                 follower.tell(record, host);
@@ -107,7 +120,39 @@ impl Followers {
         self.lines.retain_mut(|follower| follower.tell(host, log));
     }
 
-    /// The session is let go: whoever follows the file hears of it last of all.
+    /// Goes on with those of a connection that reads again; `true` when none of them waits any more.
+    fn read_on(&mut self, connection: &Arc<Connection>, host: &Host, log: &Log) -> bool {
+        let of = |other: &Arc<Connection>| Arc::ptr_eq(other, connection);
+        for follower in self.records.iter_mut().filter(|follower| of(&follower.connection)) {
+            if let Err(error) = follower.read_on(host, log) {
+                host.complain(&format!("records of subscription {} could not be read: {error}", follower.id));
+                follower.behind = None;
+            }
+        }
+        self.lines.retain_mut(|follower| !of(&follower.connection) || follower.tell(host, log));
+        let records = self.records.iter().filter(|follower| of(&follower.connection)).any(RecordFollower::waits);
+        let waits = records || self.lines.iter().filter(|follower| of(&follower.connection)).any(|line| line.waits);
+        if !waits {
+            self.watched.retain(|other| !of(other));
+        }
+        !waits
+    }
+
+    /// Connections with something that waits for them to read, where nobody looks after that yet.
+    fn unwatched(&mut self) -> Vec<Arc<Connection>> {
+        let records = self.records.iter().filter(|follower| follower.waits()).map(|follower| &follower.connection);
+        let lines = self.lines.iter().filter(|follower| follower.waits).map(|follower| &follower.connection);
+        let mut new: Vec<Arc<Connection>> = Vec::new();
+        for connection in records.chain(lines) {
+            if !self.watched.iter().chain(&new).any(|other| Arc::ptr_eq(other, connection)) {
+                new.push(Arc::clone(connection));
+            }
+        }
+        self.watched.extend(new.iter().cloned());
+        new
+    }
+
+    /// The session is let go: whoever follows the file hears of it last of all, and where it can go on.
     pub(super) fn unload(&mut self, host: &Host) {
         for follower in self.lines.drain(..) {
             follower.reset(host, "unloaded");
@@ -117,14 +162,34 @@ impl Followers {
 }
 
 impl RecordFollower {
-    /// Delivers a record of its stream, brackets a hole before it, or notes that there is one.
-    pub fn tell(&mut self, record: &Record, host: &Host) {
-        if self.stream != stream(record) {
+    /// A subscription that has all up to `delivered`. With the number of that record it goes on from there, without one from now.
+    pub fn new(id: i64, connection: Arc<Connection>, stream: Value, delivered: Value, behind: Option<u64>) -> Self {
+        Self { id, connection, stream, delivered, behind, dropped: None, stalled: false }
+    }
+
+    fn waits(&self) -> bool {
+        self.stalled || self.behind.is_some()
+    }
+
+    /// Delivers a record of its stream, or notes that it did not.
+    fn tell(&mut self, record: &Record, host: &Host) {
+        if self.behind.is_some() || self.stream != stream(record) {
             return;
         }
+        if self.stalled && fits(&envelope(record), host) { self.note(record) } else { self.offer(record, host) }
+    }
+
+    fn note(&mut self, record: &Record) {
+        let before = self.dropped.take().map(|dropped| dropped.position);
+        self.dropped = Some(Dropped { sequence: record.sequence, position: position(record), before });
+    }
+
+    /// Queues a record behind the gap before it. One that fits no frame is a gap of its own: nobody pages for it, but for what was
+    /// dropped before it one does.
+    fn offer(&mut self, record: &Record, host: &Host) {
         let now_ms = host.mint.lock().now_ms();
         let envelope = envelope(record);
-        let fits = envelope.to_string().len() + AROUND <= host.config.frame_limit;
+        let fits = fits(&envelope, host);
         let gap = |after: &Value, reason: &str| {
             let gap = json!({
                 "subscriptionId": self.id, "stream": self.stream, "after": after, "next": position(record),
@@ -132,26 +197,66 @@ impl RecordFollower {
             });
             self.connection.notification("log/gap", gap, now_ms)
         };
+        let mut before = &self.delivered;
         let mut frames = Vec::with_capacity(2);
-        if !fits {
-            frames.extend(gap(&self.delivered, "overFrame"));
-        } else if self.hole {
-            frames.extend(gap(&self.delivered, "replayAnchorLost"));
+        if let Some(dropped) = &self.dropped {
+            frames.extend(gap(before, "replayAnchorLost"));
+            before = &dropped.position;
         }
-        let delivery = if fits { Delivery::Droppable } else { Delivery::Protected };
         if fits {
             let params = json!({ "subscriptionId": self.id, "record": envelope });
             frames.extend(self.connection.notification("log/record", params, now_ms));
+        } else {
+            frames.extend(gap(before, "overFrame"));
         }
-        self.hole = !self.connection.send_all(frames, delivery);
-        if !self.hole {
+        let delivery = if fits { Delivery::Droppable } else { Delivery::Protected };
+        if self.connection.send_all(frames, delivery) {
             self.delivered = position(record);
+            self.dropped = None;
+        } else {
+            self.note(record);
+            self.stalled = true;
         }
+    }
+
+    /// Goes on where it is behind; behind a hole, with the gap and the newest record.
+    fn read_on(&mut self, host: &Host, log: &Log) -> std::io::Result<()> {
+        self.stalled = false;
+        if let Some(behind) = self.behind {
+            let from = log.offset_of(behind + 1)?;
+            let mut reached = behind;
+            log.scan(from, |line| {
+                let Line::Record(record, offset) = line else { return true };
+                if offset > from + SLICE || !self.connection.outbox.has_room() {
+                    return false;
+                }
+                if self.stream == stream(&record) {
+                    self.offer(&record, host);
+                }
+                reached = record.sequence;
+                true
+            })?;
+            self.behind = Some(reached).filter(|reached| *reached < log.indexed());
+        } else if let Some(Dropped { sequence, before, .. }) = self.dropped.take() {
+            self.dropped = before.map(|position| Dropped { sequence: 0, position, before: None });
+            log.scan(log.offset_of(sequence)?, |line| {
+                if let Line::Record(record, _) = line {
+                    self.offer(&record, host);
+                }
+                false
+            })?;
+        }
+        Ok(())
     }
 }
 
 impl LineFollower {
-    /// Delivers the lines from its place to the end of the log. False when a fault ended it, and was told.
+    /// A subscription from an offset on, which is the beginning of a line that the client calls `ordinal`.
+    pub fn new(id: i64, connection: Arc<Connection>, offset: u64, ordinal: u64, chunk: usize) -> Self {
+        Self { id, connection, offset, ordinal, chunk, waits: false }
+    }
+
+    /// Delivers the lines from its place on, as fast as they are read. False when a fault ended it, and was told.
     fn tell(&mut self, host: &Host, log: &Log) -> bool {
         let (layer, path) = (&host.store.layer, log.path());
         let fault = match layer.length(&path) {
@@ -160,20 +265,37 @@ impl LineFollower {
             Ok(None) => Some("gone"),
             Err(_) => Some("corrupt"),
         };
+        let fault = fault.or_else(|| self.tell_lines(host, log).err());
         if let Some(reason) = fault {
             self.reset(host, reason);
-            return false;
         }
-        let want = usize::try_from(log.length().saturating_sub(self.offset)).unwrap_or(usize::MAX);
-        let bytes = layer.read(&path, self.offset, want).unwrap_or_default();
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            let Ok(text) = std::str::from_utf8(line) else {
-                self.reset(host, "corrupt"); // no text, so no frame can carry it
-                return false;
+        self.waits = self.offset < log.length();
+        fault.is_none()
+    }
+
+    /// Lines while there is room for them: what waits in memory is one window, and the queue.
+    fn tell_lines(&mut self, host: &Host, log: &Log) -> Result<(), &'static str> {
+        let mut window = WINDOW;
+        while self.offset < log.length() && self.connection.outbox.has_room() {
+            let left = usize::try_from(log.length() - self.offset).unwrap_or(usize::MAX);
+            let bytes = host.store.layer.read(&log.path(), self.offset, window.min(left)).map_err(|_| "corrupt")?;
+            let Some(end) = bytes.iter().rposition(|&byte| byte == b'\n') else {
+                if bytes.len() < window {
+                    return Err("corrupt"); // the log ends with a line feed
+                }
+                window *= 2; // for a line that is longer
+                continue;
             };
-            self.tell_line(host, text);
+            for line in bytes[..=end].split_inclusive(|&byte| byte == b'\n') {
+                if !self.connection.outbox.has_room() {
+                    break;
+                }
+                // What is no text can be in no frame.
+                self.tell_line(host, std::str::from_utf8(line).map_err(|_| "corrupt")?);
+            }
+            window = WINDOW;
         }
-        true
+        Ok(())
     }
 
     fn tell_line(&mut self, host: &Host, line: &str) {
@@ -218,8 +340,32 @@ fn chunks(line: &str, most: usize) -> Vec<&str> {
 }
 
 impl Core {
-    /// Adds a subscription to the file, from its place on.
-    pub fn follow_lines(&mut self, follower: LineFollower) {
-        self.followers.follow_lines(follower, &self.host, &self.log);
+    /// Adds a subscription to the file, and tells it what is there already.
+    pub fn follow_lines(&mut self, mut follower: LineFollower) {
+        if follower.tell(&self.host, &self.log) {
+            self.followers.lines.push(follower);
+            self.watch_followers();
+        }
+    }
+
+    /// Adds a subscription to a stream.
+    pub fn follow_records(&mut self, follower: RecordFollower) {
+        self.followers.records.push(follower);
+        self.watch_followers();
+    }
+
+    /// Tells what was appended.
+    pub(super) fn tell_followers(&mut self, records: &[Record]) {
+        self.followers.tell(records, &self.host, &self.log);
+        self.watch_followers();
+    }
+
+    fn watch_followers(&mut self) {
+        for connection in self.followers.unwatched() {
+            self.when_it_reads(connection, |core, connection| {
+                let Self { followers, host, log, .. } = core;
+                followers.read_on(connection, host, log)
+            });
+        }
     }
 }

@@ -202,7 +202,7 @@ impl Core {
     }
 
     /// Does something whenever a connection has read half of what waits for it, until there is nothing left to do.
-    fn when_it_reads(&self, connection: Arc<Connection>, work: fn(&mut Self, &Arc<Connection>) -> bool) {
+    pub(super) fn when_it_reads(&self, connection: Arc<Connection>, work: fn(&mut Self, &Arc<Connection>) -> bool) {
         let session = self.handle.clone().unwrap_or_default();
         tokio::spawn(async move {
             while connection.outbox.half_empty().await {
@@ -210,6 +210,8 @@ impl Core {
                 if work(&mut session.core(), &connection) {
                     return;
                 }
+                drop(session);
+                tokio::task::yield_now().await; // there may be room for more at once
             }
         });
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use msp_reference_server::log::layer::{Layer, Memory};
+use msp_reference_server::provider::Script;
 use msp_reference_server::seam::Honest;
 use msp_reference_server::{Config, Host};
 use serde_json::{Value, json};
@@ -24,6 +25,20 @@ async fn open(config: Config) -> Peer {
 fn records(frames: &[Value], id: &Value) -> Vec<Value> {
     let mine = |frame: &&Value| frame["method"] == "log/record" && frame["params"]["subscriptionId"] == *id;
     frames.iter().filter(mine).map(|frame| frame["params"]["record"].clone()).collect()
+}
+
+/// The records of a stream behind a position, as many as one answer can hold each time; ends at one that fits none.
+async fn rest(peer: &mut Peer, session: &str, stream: &Value, from: &Value) -> Vec<Value> {
+    let (mut all, mut params) =
+        (Vec::new(), json!({ "sessionId": session, "stream": stream, "limit": 1000, "from": from }));
+    while let Ok(page) = peer.call("log/page", params.clone()).await {
+        all.extend(page["records"].as_array().unwrap().iter().cloned());
+        if page["nextCursor"].is_null() {
+            break;
+        }
+        params["from"] = page["nextCursor"]["after"].clone();
+    }
+    all
 }
 
 fn count(value: &Value) -> i64 {
@@ -184,16 +199,117 @@ async fn records_that_do_not_arrive_leave_a_gap_that_says_why() {
         peer.ask("session/setReasoningEffort", params).await;
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
-    let frames = peer.quiet().await;
-    let after = json!({ "sessionId": session, "reasoningEffort": "medium" });
-    peer.command("session/setReasoningEffort", after).await.unwrap();
-    let frames = [frames, peer.quiet().await].concat();
-    let gap = frames.iter().find(|frame| frame["method"] == "log/gap").expect("records were dropped");
+    let frames = peer.quiet().await; // it reads again, and nothing else has to happen
+    let gap = frames.iter().rfind(|frame| frame["method"] == "log/gap").expect("records were dropped");
     assert_eq!(gap["params"]["reason"], "replayAnchorLost");
-    let page = json!({ "sessionId": session, "stream": stream, "limit": 1000, "from": gap["params"]["after"] });
-    let filled = peer.call("log/page", page).await.unwrap();
+    let filled = rest(&mut peer, &session, &stream, &gap["params"]["after"]).await;
     let next = gap["params"]["after"]["sequence"].as_i64().unwrap() + 1;
-    assert_eq!(filled["records"][0]["sequence"], next, "what was dropped can be paged");
+    assert_eq!(filled[0]["sequence"], next, "what was dropped can be paged");
+    let told = records(&frames, &subscribed["subscriptionId"]);
+    assert_eq!(told.last(), filled.last(), "the newest record comes with the gap");
+    let behind = filled.iter().position(|record| record["id"] == gap["params"]["next"]["id"]).unwrap();
+    assert!(told.ends_with(&filled[behind..]), "delivery goes on with the record that the gap names");
+    peer.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_can_be_paged_is_told_apart_from_what_fits_no_frame() {
+    let config = Config { frame_limit: 64 * 1024, outbox_frames: 40, ..Config::in_memory() };
+    let mut peer = Peer::over(Host::new(config), 4096).shake(capabilities()).await;
+    let session = peer.start().await;
+    let stream = json!({ "kind": "session", "id": session });
+    let subscribed = peer.call("log/subscribe", json!({ "sessionId": session, "stream": stream })).await.unwrap();
+    let script = format!("@script\n{}tool {{\"size\": 100000}}", "tool {\"output\": \"x\"}\n".repeat(60));
+    let params = json!({
+        "commandId": peer.command_id(), "sessionId": session, "input": [{ "type": "text", "text": script }],
+    });
+    peer.ask("turn/start", params).await;
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await; // reads nothing until all is written
+    let frames = peer.quiet().await;
+    let gaps: Vec<_> = frames.iter().filter(|frame| frame["method"] == "log/gap").map(|gap| &gap["params"]).collect();
+    let [lost, large, ..] = gaps.as_slice() else { panic!("{gaps:?}") };
+    assert_eq!((&lost["reason"], &large["reason"]), (&json!("replayAnchorLost"), &json!("overFrame")));
+    assert_eq!(lost["next"], large["next"], "both lead to the record that fits no frame");
+    let number = |position: &Value| position["sequence"].as_i64().unwrap();
+    assert!(number(&lost["after"]) + 1 < number(&large["after"]), "what was dropped is no hole for good");
+    assert_eq!(number(&large["after"]) + 1, number(&large["next"]));
+    let filled = rest(&mut peer, &session, &stream, &lost["after"]).await;
+    let place = |record: &Value| json!({ "id": record["id"], "sequence": record["sequence"] });
+    let pageable = usize::try_from(number(&large["after"]) - number(&lost["after"])).unwrap();
+    assert_eq!(place(&filled[pageable - 1]), large["after"]);
+    assert!(records(&frames, &subscribed["subscriptionId"]).iter().any(|record| place(record) == lost["after"]));
+    peer.finish().await;
+}
+
+/// A host whose first turn makes a log of more than 5 MiB, and a client that does not care for its events.
+async fn long(layer: &Arc<Memory>, room: usize) -> (Peer, String, Vec<u8>) {
+    let event = format!(r#"event {{"method":"session/branchChanged","params":{{"branch":"{}"}}}}"#, "b".repeat(4096));
+    let script = Script::parse(&format!("{event}\n").repeat(1400)).unwrap();
+    let config = Config { script, ..Config::durable("root".into()) };
+    let host = Host::with(config, Arc::clone(layer) as Arc<dyn Layer>, Box::new(Honest));
+    let mut capabilities = capabilities();
+    capabilities["optOutNotificationMethods"] = json!(["session/branchChanged"]);
+    let mut peer = Peer::over(host, room).shake(capabilities).await;
+    let session = peer.start().await;
+    peer.prompt(&session, "go").await.unwrap();
+    peer.until("turn/completed").await;
+    peer.quiet().await;
+    let path = log_path(layer);
+    let length = usize::try_from(layer.length(&path).unwrap().unwrap()).unwrap();
+    assert!(length > 5 << 20);
+    let bytes = layer.read(&path, 0, length).unwrap();
+    (peer, session, bytes)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_that_does_not_read_is_not_read_for() {
+    let layer = Arc::new(Memory::default());
+    let (mut peer, session, bytes) = long(&layer, 4096).await;
+    let before = layer.bytes_read();
+    let after = json!({ "byteOffset": 0, "nextOrdinal": 1 });
+    let physical = json!({ "sessionId": session, "after": after });
+    for _ in 0..8 {
+        peer.ask("log/physicalSubscribe", physical.clone()).await;
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let read = layer.bytes_read() - before;
+    assert!(read < 12 << 20, "{read} bytes were read for nobody: the queue holds 8 MiB");
+    let frames = peer.quiet().await;
+    for id in 1..=8 {
+        let mine: Vec<_> = frames.iter().filter(|frame| frame["params"]["subscriptionId"] == id).cloned().collect();
+        assert!(joined(&mine).as_bytes() == bytes, "subscription {id} has {} lines", mine.len());
+    }
+    peer.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_log_is_read_while_its_session_goes_on() {
+    let layer = Arc::new(Memory::default());
+    let (mut peer, session, _) = long(&layer, 1 << 20).await;
+    let streams = peer.call("log/streams", json!({ "sessionId": session })).await.unwrap();
+    let (own, run) = (streams["streams"][0].clone(), streams["streams"][1].clone());
+    let last = json!({ "sessionId": session, "stream": own["stream"], "limit": 1, "from": own["tail"] });
+    let tail = json!({ "sessionId": session, "stream": run["stream"] });
+    for (method, params) in [
+        ("log/streams", json!({ "sessionId": session })),
+        ("log/page", last),
+        ("log/subscribe", tail),
+        ("projection/read", json!({ "sessionId": session, "projection": "session" })),
+    ] {
+        let slow = peer.ask(method, params).await;
+        let effort = json!({ "commandId": peer.command_id(), "sessionId": session, "reasoningEffort": "low" });
+        let quick = peer.ask("session/setReasoningEffort", effort).await;
+        let frames = peer.quiet().await;
+        let at = |id: i64| frames.iter().position(|frame| frame["id"] == id && frame.get("method").is_none());
+        assert!(at(quick) < at(slow) && at(quick).is_some(), "{method} holds up the session");
+        assert!(frames[at(slow).unwrap()].get("result").is_some(), "{method}: {}", frames[at(slow).unwrap()]);
+    }
+    let all = json!({ "sessionId": session, "stream": own["stream"], "after": own["firstAvailable"] });
+    let subscribed = peer.call("log/subscribe", all).await.unwrap();
+    let seen = records(&peer.quiet().await, &subscribed["subscriptionId"]);
+    let numbers: Vec<_> = seen.iter().map(|record| record["sequence"].as_i64().unwrap()).collect();
+    let tail = subscribed["tail"]["sequence"].as_i64().unwrap();
+    assert_eq!(numbers, (2..=tail).collect::<Vec<_>>(), "a replay has no holes");
     peer.finish().await;
 }
 

@@ -53,7 +53,7 @@ impl HostMethod for LogPhysicalSubscribe {
         let connection = call.caller.connection.clone();
         connection.respond_to(Self::NAME, call.id, &mut result, &call.caller.handshake);
         let chunk = usize::try_from(chunk).unwrap_or(1);
-        core.follow_lines(LineFollower { id, connection, offset, ordinal, chunk });
+        core.follow_lines(LineFollower::new(id, connection, offset, ordinal, chunk));
         Ok(Reply::Sent)
     }
 }

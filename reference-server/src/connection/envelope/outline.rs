@@ -159,7 +159,7 @@ mod tests {
             (r#"{"id":{"x":WIDE},"method":"a/b"}"#, json!(null), -32600),
             (r#"{"id":1.5,"x":WIDE,"method":"a/b"}"#, json!(null), -32600),
             (r#"{"id":1,"x":WIDE}"#, json!(1), -32600),
-            (r#"WIDE"#, json!(null), -32600),
+            ("WIDE", json!(null), -32600),
             (r#"{"id":1,"method":"a/b","params":WIDE"#, json!(null), -32700),
         ] {
             assert_eq!(refused(frame), Err((id, code.into())), "{frame}");

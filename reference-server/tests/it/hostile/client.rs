@@ -37,7 +37,7 @@ impl Client {
             .stderr(File::create(&stderr).unwrap())
             .spawn()
             .unwrap();
-        let (writes, to_write) = channel::<Vec<u8>>();
+        let (sender, to_write) = channel::<Vec<u8>>();
         let mut stdin = child.stdin.take().unwrap();
         let writer = std::thread::spawn(move || {
             for bytes in to_write {
@@ -56,7 +56,7 @@ impl Client {
                 }
             }
         });
-        let mut client = Self { child, writer: Some((writes, writer)), lines, stderr, asked: 0 };
+        let mut client = Self { child, writer: Some((sender, writer)), lines, stderr, asked: 0 };
         client.call("initialize", json!({ "clientInfo": { "name": "hostile", "version": "1" } }));
         client.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n".to_vec());
         client
@@ -166,8 +166,8 @@ impl Client {
 
     /// Ends the input; gives the exit code and what the host said on stderr.
     pub(crate) fn finish(mut self) -> (Option<i32>, String) {
-        let (writes, writer) = self.writer.take().unwrap();
-        drop(writes);
+        let (sender, writer) = self.writer.take().unwrap();
+        drop(sender);
         while self.lines.recv().is_ok() {}
         writer.join().unwrap();
         let code = self.child.wait().unwrap().code();

@@ -37,7 +37,7 @@ impl Dice {
     fn value(&mut self, depth: usize) -> Value {
         match self.below(if depth == 0 { 7 } else { 9 }) {
             0 => Value::Null,
-            1 => (self.roll() % 2 == 0).into(),
+            1 => self.roll().is_multiple_of(2).into(),
             2 => self.roll().into(),
             3 => (-1 - i64::try_from(self.roll() >> 40).unwrap()).into(),
             4 => json!(f64::from(u32::try_from(self.roll() >> 32).unwrap()) / 7.0),
@@ -78,7 +78,7 @@ pub(crate) fn waves(seed: u64, methods: &[String]) -> Vec<Wave> {
 /// waited there.
 pub(crate) fn requests(method: &str, params: &Value) -> Wave {
     let mut wave = Wave { name: "requests that nobody reads", bytes: Vec::new(), answers: Vec::new() };
-    let tail = "-".repeat(12 * 1024);
+    let tail = "-".repeat(6 * 1024);
     for at in 0..MANY {
         let id = json!(format!("unread-{at}{tail}"));
         line(&mut wave.bytes, &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
@@ -115,7 +115,7 @@ fn truncated(dice: &mut Dice, methods: &[String]) -> Wave {
         let method = &methods[dice.below(methods.len())];
         let params = json!({ "sessionId": "none", "commandId": "0198f0ab-0000-7000-8000-00000000aaaa", "limit": 1 });
         let frame = json!({ "jsonrpc": "2.0", "id": at, "method": method, "params": params }).to_string();
-        line(&mut bytes, &frame[..1 + dice.below(frame.len() - 1)]);
+        line(&mut bytes, &frame[..=dice.below(frame.len() - 1)]);
     }
     wave("truncated frames", bytes)
 }
