@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use msp_reference_server::log::layer::Memory;
+use msp_reference_server::seam::Honest;
 use msp_reference_server::{Config, Host};
 use msp_schema::{Surface, published};
 use serde_json::{Map, Value, json};
@@ -34,7 +36,8 @@ pub(super) async fn row(row: &Row) -> Caused {
     }
     let dir = TempDir::new().unwrap();
     let folder = dir.path().canonicalize().unwrap();
-    let host = Host::new(Settings::default().durable().config(&folder.join("sessions"), str::to_owned));
+    let config = Settings::default().durable().config(&folder.join("sessions"), str::to_owned);
+    let host = Host::with(config, Arc::new(Memory::default()), Box::new(Honest));
     let mut variables = Variables::default();
     variables.set("dir", folder.display().to_string().into());
     variables.set("stranger", STRANGER.into());
