@@ -14,7 +14,7 @@
 //! chose are remembered as [`Id`]s. A fact is well typed: what does not fit the schema is no fact but a fault, and after
 //! a fault of the host nothing is [`known`](Core::known) of its sessions until they are attached anew.
 
-#![allow(dead_code, reason = "families that are still to come ask for it")]
+#![allow(dead_code, unused_imports, reason = "families that are still to come ask for it")]
 
 pub(crate) mod class;
 pub(crate) mod connection;
@@ -25,11 +25,12 @@ pub(crate) mod hash;
 pub(crate) mod session;
 
 pub(crate) use self::class::Class;
+pub(crate) use self::connection::Connection;
 pub(crate) use self::core::Core;
 pub(crate) use self::cursors::Sight;
-pub(crate) use self::document::Value;
-pub(crate) use self::hash::{Id, Map};
-pub(crate) use self::session::{Epoch, Known, State};
+pub(crate) use self::document::{Kind, Name, Value};
+pub(crate) use self::hash::{Id, Map, Set};
+pub(crate) use self::session::{Epoch, Known, State, Turn};
 
 use crate::rules::Rule;
 use crate::transcript::{Damage, Side};

@@ -4,6 +4,7 @@
 //! shapes and transcripts as such and stand here. An id is never given to another rule.
 
 mod cur;
+mod delta;
 mod hs;
 
 pub(crate) mod claims;

@@ -192,7 +192,7 @@ impl Bench<'_> {
             _ => Vec::new(),
         };
         let method = (!part.method.is_empty()).then(|| part.method.to_owned());
-        found.extend(findings(explained, &fits, claimed(self.schema, part.method), |rule, expected, actual| {
+        found.extend(findings(explained, &fits, claimed(self.schema, part), |rule, expected, actual| {
             let mut finding = Finding::new(rule, 0, expected, actual, self.schema.label());
             finding.method.clone_from(&method);
             finding

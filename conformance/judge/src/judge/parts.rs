@@ -35,7 +35,7 @@ impl Judge {
         match schema.explain(part.root, part.value, part.at) {
             Ok(explained) => {
                 let fits = if explained.faults.is_empty() { Vec::new() } else { self.fits(schema, part) };
-                self.explained(place, schema, part.method, explained, &fits);
+                self.explained(place, schema, part, explained, &fits);
             }
             Err(message) => {
                 let mut finding = self.finding(Rule::SCHEMA, place, "a definition that can be used", message);
@@ -64,7 +64,8 @@ impl Judge {
         explained.faults.retain(|fault| claimed(&fault.pointer));
         explained.novelties.retain(|novelty| claimed(&novelty.pointer));
         (explained.more, explained.unlisted) = (0, Vec::new());
-        self.explained(place, schema, method, explained, &[]);
+        let part = Part { method, root: definition, value: &value, at: "", same: Same::Definition };
+        self.explained(place, schema, &part, explained, &[]);
     }
 
     /// The other revisions that have nothing against this part of a frame.
@@ -75,8 +76,9 @@ impl Judge {
     }
 
     /// Turns what the slow lane says into findings.
-    fn explained(&mut self, place: Where<'_>, schema: &Schema, method: &str, explained: Explained, fits: &[String]) {
-        let made = findings(explained, fits, claimed(schema, method), |rule, expected, actual| {
+    fn explained(&mut self, place: Where<'_>, schema: &Schema, part: &Part<'_>, explained: Explained, fits: &[String]) {
+        let method = part.method;
+        let made = findings(explained, fits, claimed(schema, part), |rule, expected, actual| {
             let mut finding = self.finding(rule, place, expected, actual);
             finding.method = (!method.is_empty()).then(|| method.to_owned());
             finding
@@ -119,15 +121,17 @@ pub(crate) fn twice(bytes: &[u8], make: impl Fn(Rule, &str, String) -> Finding) 
 }
 
 /// The rule that a fault breaks: the one that claims its place in a bundle, else `SCHEMA`.
-pub(crate) fn claimed<'s>(schema: &'s Schema, method: &'s str) -> impl Fn(&Fault) -> Rule + use<'s> {
+pub(crate) fn claimed<'s>(schema: &'s Schema, part: &'s Part<'_>) -> impl Fn(&Fault) -> Rule + use<'s> {
     move |fault| {
         let place = Place {
-            method,
+            method: part.method,
             pointer: &fault.pointer,
             definition: &fault.definition,
             schema: &fault.schema,
             missing: fault.missing.as_deref(),
             actual: &fault.actual,
+            value: part.value,
+            at: part.at,
         };
         claims::rule_of(schema, &place)
     }

@@ -8,6 +8,7 @@
 //! | `/$defs/ViewPageResult/properties/nextCursor` | every fault at that member, its absence too |
 //! | `/$defs/ClientInfo` | every fault in a value of that definition |
 //! | `session/listChanged#/params/session` | every fault at that place of a frame of that method, and below |
+//! | `/$defs/TurnError?kind=launchError` | the same where the value, or an object around it, has that member |
 //! | `@required-nullable` | the absence of a required member that may be null, where no other rule claims it |
 //! | `@null` | null at an optional member that may not be null, where no other rule claims it |
 
@@ -31,6 +32,9 @@ pub(crate) struct Place<'f> {
     pub(crate) missing: Option<&'f str>,
     /// What is there, as JSON.
     pub(crate) actual: &'f str,
+    /// The value that was judged, and its place in the frame.
+    pub(crate) value: &'f Value,
+    pub(crate) at: &'f str,
 }
 
 /// The rule that claims the place of a fault; `SCHEMA` where none does.
@@ -40,10 +44,30 @@ pub(crate) fn rule_of(schema: &Schema, place: &Place<'_>) -> Rule {
         let mut rows = Table::msp().rows().iter();
         rows.find(|row| row.claims().iter().any(|claim| claims(schema, claim, place))).map(Row::rule)
     };
-    of(claims).or_else(|| of(marks)).unwrap_or(Rule::SCHEMA)
+    of(conditional).or_else(|| of(plain)).or_else(|| of(marks)).unwrap_or(Rule::SCHEMA)
 }
 
-fn claims(_: &Schema, claim: &str, place: &Place<'_>) -> bool {
+fn conditional(schema: &Schema, claim: &str, place: &Place<'_>) -> bool {
+    let Some((claim, condition)) = claim.split_once('?') else { return false };
+    let Some((member, word)) = condition.split_once('=') else { return false };
+    plain(schema, claim, place) && around(place, member).is_some_and(|value| value == word)
+}
+
+/// The member of the value at the place, or of the nearest object around it that has one.
+fn around<'f>(place: &Place<'f>, member: &str) -> Option<&'f Value> {
+    let mut pointer = place.pointer.strip_prefix(place.at)?;
+    loop {
+        if let Some(found) = place.value.pointer(pointer).and_then(|value| value.get(member)) {
+            return Some(found);
+        }
+        pointer = pointer.rsplit_once('/')?.0;
+    }
+}
+
+fn plain(_: &Schema, claim: &str, place: &Place<'_>) -> bool {
+    if claim.contains('?') {
+        return false;
+    }
     if let Some((method, pointer)) = claim.split_once('#') {
         return place.method == method && is_below(place.pointer, pointer);
     }

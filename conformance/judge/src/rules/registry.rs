@@ -6,8 +6,19 @@ use super::Rule;
 use super::monitor::Family;
 use super::out::place_of;
 
-/// All families; at most 64.
-pub(crate) const FAMILIES: &[&Family] = &[&super::cur::FAMILY, &super::hs::FAMILY];
+macro_rules! families {
+    ($($name:ident;)+) => {
+        /// All families; at most 64.
+        pub(crate) const FAMILIES: &[&Family] = &[$(&super::$name::FAMILY),+];
+    };
+}
+
+// One a line, so that two who add one do not meet.
+families! {
+    cur;
+    delta;
+    hs;
+}
 
 /// Rules that the judge itself holds, without a monitor: of these a breach is found wherever it is.
 const HELD: &[Rule] = &[];
