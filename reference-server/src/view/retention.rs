@@ -53,7 +53,7 @@ fn pruned(state: &State, anchor: &str) -> Refusal {
 
 /// −32040; `earliest` is where the view begins now, if it can be served at all.
 pub fn truncated(state: &State, earliest: Option<Position>) -> Refusal {
-    Refusal::new(errors::VIEW_TRUNCATED, "the view does not reach back that far any more")
+    Refusal::new(errors::VIEW_TRUNCATED, "requested range predates the retained view")
         .with("sessionId", state.header.session_id.as_str())
         .with("earliestCursor", earliest.map_or(Value::Null, |earliest| state.cursor(earliest).into()))
 }

@@ -39,6 +39,11 @@ async fn an_installed_summary_leaves_a_boundary_to_begin_at() {
     assert_eq!((&ack["status"], ack.get("reason")), (&json!("accepted"), None));
     let frames = peer.quiet().await;
     assert_eq!(names(&frames), ["item/started compaction inProgress r1", "item/completed compaction completed r2"]);
+    let ranges: Vec<_> =
+        frames.iter().map(|frame| &frame["params"]["sourceRange"]).filter(|range| !range.is_null()).collect();
+    let range = |at: usize| ranges[at];
+    assert_eq!((&range(0)["first"], &range(0)["first"]), (&range(0)["last"], &range(1)["first"]));
+    assert_ne!(range(1)["last"], range(1)["first"], "the end builds on what opened it");
     let item = last_item(&frames);
     assert_eq!((&item["outcome"], &item["trigger"]), (&json!("compacted"), &json!("manual")));
     let boundary = frames.last().unwrap()["params"]["viewCursor"].clone();

@@ -10,6 +10,8 @@
 //! - `shell`: commands of the user as processes.
 //! - `turns`: the life of turns and the provider.
 //! - `pages`: cursors, pages, subscriptions, gaps.
+//! - `retention`: a host that serves the newest events only.
+//! - `scripts`: places that the script language names.
 //! - `crash`: loss of power at every step.
 //! - `hostile`: a client that means harm, against the program.
 //! - `log`: the log under damage and loss of power.
@@ -49,6 +51,8 @@ mod process;
 mod prompts;
 mod raw_log;
 mod recap;
+mod retention;
+mod scripts;
 mod session_cases;
 mod session_stdio;
 mod sessions;

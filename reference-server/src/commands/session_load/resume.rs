@@ -48,6 +48,11 @@ impl HostMethod for SessionResume {
             _ => None,
         };
         let earliest = retention::earliest(host, &core.state, &core.log)?;
+        if let (Given::Value(named), Some(place)) = (&params.cursor, cursor)
+            && core.state.compaction_anchor(named).is_some()
+        {
+            retention::check(host, &core.state, &core.log, place, named)?; // no snapshot stands in for a boundary (RES-8)
+        }
         let is_stale = cursor.is_some_and(|cursor| earliest.is_some_and(|earliest| cursor < earliest));
         let cursor = cursor.filter(|_| !is_stale);
         let result = if is_stale {

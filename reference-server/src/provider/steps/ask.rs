@@ -56,6 +56,11 @@ fn end(item: &Map<String, Value>, settled: &Value) -> crate::decision::Draft {
         Some("answered") => ("completed", Some(shown(settled))),
         Some("clarified") => ("completed", settled["clarification"]["content"].as_str().map(str::to_owned)),
         Some("timedOut") => ("timedOut", None),
+        Some("cancelled") => {
+            let declined = "User declined to answer";
+            let told = reason.as_ref().map_or_else(|| declined.to_owned(), |reason| format!("{declined}: {reason}"));
+            ("cancelled", Some(told))
+        }
         _ => ("cancelled", None),
     };
     items::complete(item, status, |item| {

@@ -42,6 +42,7 @@ pub(super) struct Setup {
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 struct Settings {
     frame_limit: Option<usize>,
+    retained_records: Option<u64>,
     withheld: Vec<String>,
 }
 
@@ -94,6 +95,7 @@ impl Setup {
         config.seed = Some(7);
         config.script = Script::parse(&self.script.join("\n"))?;
         config.withheld = self.host.withheld.iter().cloned().collect();
+        config.retained_records = self.host.retained_records;
         config.frame_limit = self.host.frame_limit.unwrap_or(config.frame_limit);
         Ok(Host::with(config, Arc::new(Memory::default()), Box::new(Honest)))
     }
