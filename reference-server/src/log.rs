@@ -5,8 +5,8 @@
 //! - `session.checkpoint`: derived; the state after a record, so that a load need not fold what is before it.
 //! - `session.index`: derived; where each record begins, eight bytes a record, so that a page need not read what it does not show.
 //!
-//! At open a last line without line feed is cut (it was never told to anyone). Any other unreadable line is *damage*: it stays
-//! where it is, is reported to whoever reads, and never repaired.
+//! At open a last line without line feed is cut, and so is a last commit that is not whole (neither was ever told to anyone). Any
+//! other unreadable line is *damage*: it stays where it is, is reported to whoever reads, and never repaired.
 
 pub mod checkpoint;
 pub mod layer;
@@ -66,7 +66,7 @@ impl Log {
     fn attach(layer: Arc<dyn Layer>, folder: &Path, lease: Option<Lease>) -> io::Result<Self> {
         let length = layer.length(&folder.join("session.jsonl"))?.unwrap_or(0);
         let mut log = Self { layer, folder: folder.to_owned(), length, index: Index::default(), lease };
-        log.length = log.whole_lines()?;
+        log.length = log.whole_commits()?;
         log.read_index()?;
         Ok(log)
     }
@@ -194,6 +194,7 @@ impl Log {
         }
         let bytes: Vec<u8> = self.index.tail.iter().flat_map(|offset| offset.to_le_bytes()).collect();
         self.layer.append(&self.index_path(), &bytes)?;
+        self.layer.close(&self.index_path()); // it is seldom written
         self.index.written += u64::try_from(self.index.tail.len()).unwrap_or(0);
         self.index.tail.clear();
         Ok(())
@@ -220,6 +221,7 @@ impl Log {
     /// Of the disk; the lease is gone all the same.
     pub fn release(&mut self) -> io::Result<()> {
         let flushed = self.flush_index();
+        self.layer.close(&self.path());
         self.lease = None;
         flushed
     }
@@ -248,25 +250,34 @@ impl Log {
         self.folder.join("session.index")
     }
 
-    /// Bytes up to and with the last line feed.
-    fn whole_lines(&self) -> io::Result<u64> {
-        if self.ends_in_line_feed()? {
-            return Ok(self.length);
-        }
-        let mut end = self.length;
+    /// Bytes up to and with the last commit that is whole.
+    fn whole_commits(&self) -> io::Result<u64> {
+        let mut end = self.line_before(self.length)?;
         while end > 0 {
-            let start = end.saturating_sub(u64::try_from(CHUNK).unwrap_or(0));
+            // Without its line feed, the line's own beginning is what follows the one before it.
+            let start = self.line_before(end - 1)?;
+            let line = self.layer.read(&self.path(), start, usize::try_from(end - start).unwrap_or(0))?;
+            if !serde_json::from_slice::<Record>(&line).is_ok_and(|record| record.more) {
+                break;
+            }
+            end = start;
+        }
+        Ok(end)
+    }
+
+    /// Where the last line that ends before a place ends: bytes up to and with its line feed.
+    fn line_before(&self, place: u64) -> io::Result<u64> {
+        let (mut end, mut step) = (place, 4096);
+        while end > 0 {
+            let start = end.saturating_sub(step);
             let chunk = self.layer.read(&self.path(), start, usize::try_from(end - start).unwrap_or(0))?;
             if let Some(at) = chunk.iter().rposition(|&byte| byte == b'\n') {
                 return Ok(start + u64::try_from(at).unwrap_or(0) + 1);
             }
             end = start;
+            step = (step * 4).min(u64::try_from(CHUNK).unwrap_or(4096));
         }
         Ok(0)
-    }
-
-    fn ends_in_line_feed(&self) -> io::Result<bool> {
-        Ok(self.length > 0 && self.layer.read(&self.path(), self.length - 1, 1)? == b"\n")
     }
 
     /// Trusts the index as far as its last entry leads to a record of that number.

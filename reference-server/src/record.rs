@@ -4,6 +4,9 @@
 //! {"v":1,"seq":5,"id":"<uuid>","at":1754590940010,"stream":{"kind":"run","id":"<turn>","seq":2},"type":"view","data":{…}}
 //! ```
 //!
+//! Records that were committed together stand or fall together: all but the last of them have `"more":true`, and what is at the end
+//! of a log without that last one is cut with the torn line behind it.
+//!
 //! `seq` counts from 1 without holes; `stream.seq` counts within the stream that the event's source range names. Every record ever
 //! written must still apply: a new meaning is a new type, and a member that came later has a default.
 
@@ -21,6 +24,9 @@ pub const VERSION: u32 = 1;
 pub struct Record {
     /// Version of the format.
     pub v: u32,
+    /// Whether the next record belongs to the same commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
     /// Number in this log, from 1.
     #[serde(rename = "seq")]
     pub sequence: u64,

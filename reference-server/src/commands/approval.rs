@@ -10,13 +10,16 @@ use serde_json::{Value, json};
 
 use super::{Command, HostCall, HostMethod, Method, Reply, command, from_value, method};
 use crate::approvals;
-use crate::decision::{Context, Decision, Effect};
+use crate::decision::{Context, Decision, Draft, Effect};
 use crate::refusal::Refusal;
 use crate::session::Core;
 use crate::state::{Prompt, Prompts, State};
 
 /// What this family has.
 pub const METHODS: &[Method] = &[command::<ApprovalDecide>(), method::<ApprovalListPending>()];
+
+/// The fact of a rule that is decided and not kept yet.
+const OWED: &str = "owedRule";
 
 impl Command for ApprovalDecide {
     fn decide(params: ApprovalDecideParams, ctx: &mut Context<'_>) -> Result<Decision<ApprovalDecideResult>, Refusal> {
@@ -59,7 +62,9 @@ impl Command for ApprovalDecide {
             decision = decision.effect(Effect::Do(Box::new(|core| core.hear(feedback))));
         }
         if let Some(rule) = moved.persistent {
-            decision = decision.effect(Effect::Do(Box::new(move |core| keep_rule(core, &prompt, &rule))));
+            // A fact until it is done, so that a host that dies in between leaves it to the next one.
+            let owed = json!({ "rule": rule, "approvalId": prompt.id, "params": prompt.params });
+            decision = decision.draft(Draft::fact(OWED, owed)).effect(Effect::Do(Box::new(keep_owed_rule)));
         }
         Ok(decision)
     }
@@ -82,10 +87,13 @@ fn find<'a>(state: &'a State, approval_id: &str) -> Result<&'a Prompt, Refusal> 
     .with("approvalId", approval_id))
 }
 
-/// Keeps a rule for later sessions, and tells whether that worked.
-fn keep_rule(core: &mut Core, prompt: &Prompt, rule: &str) {
-    let failed = core.host.keep_rule(rule).err().map(|error| error.to_string());
-    core.emit(vec![approvals::persistence(prompt, failed.as_deref())]);
+/// Keeps the rule that a decision asked for, where it was not kept yet, and tells whether that worked.
+pub(crate) fn keep_owed_rule(core: &mut Core) {
+    let Some(owed) = core.state.facts.get(OWED).filter(|owed| !owed.is_null()).cloned() else { return };
+    let text = |member: &str| owed[member].as_str().unwrap_or_default();
+    let failed = core.host.keep_rule(text("rule")).err().map(|error| error.to_string());
+    let prompt = Prompt { id: text("approvalId").to_owned(), params: owed["params"].clone() };
+    core.emit(vec![approvals::persistence(&prompt, failed.as_deref()), Draft::fact(OWED, Value::Null)]);
 }
 
 impl HostMethod for ApprovalListPending {

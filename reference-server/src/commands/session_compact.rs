@@ -8,6 +8,7 @@ use msp_types::msp::{CompactStatus, SessionCompactParams, SessionCompactResult};
 use serde_json::{Map, Value, json};
 
 use super::{Command, Method, command};
+use crate::cursor::Position;
 use crate::decision::{Context, Decision, Draft, Effect};
 use crate::items;
 use crate::mint::{Mint, is_uuid};
@@ -92,16 +93,19 @@ pub fn end(core: &mut Core, item_id: &str, plan: &Value) {
     let members = members(plan, outcome, &anchor);
     let complete = items::complete(item, status, |item| item.extend(members));
     let items_before = core.state.items.iter().take_while(|item| item["itemId"] != item_id).count();
-    core.emit(vec![complete]);
+    let mut drafts = vec![complete];
     if outcome == "compacted" {
-        let boundary = core.state.head;
-        let cursor = core.state.head_cursor();
+        // The boundary is the item's own place. It is known before, so that no crash leaves an anchor that leads nowhere.
+        let boundary = Position { sequence: core.state.last.sequence + 1, minor: 0 };
         let fact = json!({
-            "anchor": { "summarizedThrough": anchor, "boundaryCursor": cursor }, "itemsBefore": items_before,
+            "anchor": { "summarizedThrough": anchor, "boundaryCursor": core.state.cursor(boundary) },
+            "itemsBefore": items_before,
         });
         let known = json!({ anchor: boundary.sequence });
-        core.emit(vec![Draft::fact("compaction", fact), Draft::fact("compactionAnchors", known)]);
+        drafts.push(Draft::fact("compaction", fact));
+        drafts.push(Draft::fact("compactionAnchors", known));
     }
+    core.emit(drafts);
 }
 
 /// What the end adds to the item (ITEM-38).

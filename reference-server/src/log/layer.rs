@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the log needs of a disk. Paths are absolute or relative as the store made them.
 pub trait Layer: Send + Sync + std::fmt::Debug {
@@ -44,11 +44,15 @@ pub trait Layer: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Of the disk.
     fn truncate(&self, path: &Path, length: u64) -> io::Result<()>;
-    /// Puts a whole new content in a file's place, or leaves the old one.
+    /// Puts a whole new content in a file's place, or leaves the old one; on the disk when it returns.
     ///
     /// # Errors
     /// Of the disk.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Lets go of what it keeps open for a file that is not written any more.
+    fn close(&self, path: &Path) {
+        let _ = path;
+    }
     /// Takes the lock of a file that ends with the process; `None` when another process has it.
     ///
     /// # Errors
@@ -73,19 +77,38 @@ pub struct Lease(#[expect(dead_code, reason = "the lock lives as long as the fil
 /// The real disk.
 #[derive(Debug, Default)]
 pub struct Disk {
-    /// Files open for appending: one log each.
-    open: Mutex<BTreeMap<PathBuf, File>>,
+    /// Files open for appending: one log each, and whether the folder is known to have it after a loss of power.
+    open: Mutex<BTreeMap<PathBuf, Appended>>,
     read: AtomicU64,
 }
 
+#[derive(Clone, Debug)]
+struct Appended {
+    file: Arc<File>,
+    entered: bool,
+}
+
+/// Syncs a folder, so that names in it outlive a loss of power. Only Unix has a way to ask for that.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
 impl Disk {
-    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, File>> {
+    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Appended>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Layer for Disk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+            self.create_dir(above)?;
+            fs::create_dir_all(path)?;
+            return sync_folder(above);
+        }
         fs::create_dir_all(path)
     }
 
@@ -122,36 +145,47 @@ impl Layer for Disk {
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let mut files = self.files();
-        if !files.contains_key(path) {
-            let file = OpenOptions::new().append(true).create(true).open(path)?;
-            files.insert(path.to_owned(), file);
-        }
-        match files.get_mut(path) {
-            Some(file) => file.write_all(bytes),
-            None => Ok(()),
-        }
+        let appended = match self.files().get(path) {
+            Some(appended) => Arc::clone(&appended.file),
+            None => Arc::new(OpenOptions::new().append(true).create(true).open(path)?),
+        };
+        (&*appended).write_all(bytes)?;
+        self.files().entry(path.to_owned()).or_insert(Appended { file: appended, entered: false });
+        Ok(())
     }
 
     fn sync(&self, path: &Path) -> io::Result<()> {
-        match self.files().get(path) {
-            Some(file) => file.sync_data(),
-            None => Ok(()),
+        // Not under the lock: logs of different sessions are synced side by side.
+        let Some(appended) = self.files().get(path).cloned() else { return Ok(()) };
+        appended.file.sync_data()?;
+        if let Some(folder) = path.parent().filter(|_| !appended.entered) {
+            sync_folder(folder)?;
+            if let Some(appended) = self.files().get_mut(path) {
+                appended.entered = true;
+            }
         }
+        Ok(())
     }
 
     fn truncate(&self, path: &Path, length: u64) -> io::Result<()> {
-        self.files().remove(path);
+        self.close(path);
         let file = OpenOptions::new().write(true).open(path)?;
         file.set_len(length)?;
         file.sync_data()
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.files().remove(path);
+        self.close(path);
         let beside = path.with_extension("new");
-        fs::write(&beside, bytes)?;
-        fs::rename(&beside, path)
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        fs::rename(&beside, path)?;
+        path.parent().map_or(Ok(()), sync_folder)
+    }
+
+    fn close(&self, path: &Path) {
+        self.files().remove(path);
     }
 
     fn lease(&self, path: &Path) -> io::Result<Option<Lease>> {

@@ -163,9 +163,14 @@ impl Core {
             sequence += 1;
             let since = self.state.items.opening(body).cloned();
             let stream = StreamPosition { kind: kind.to_owned(), id, sequence: before + 1, since };
-            Some(Record { v: VERSION, sequence, id: mint.uuid(), at: mint.now_ms(), stream, body: body.clone() })
+            let (id, at, body) = (mint.uuid(), mint.now_ms(), body.clone());
+            Some(Record { v: VERSION, more: true, sequence, id, at, stream, body })
         };
-        drafts.iter().filter_map(number).collect()
+        let mut records: Vec<_> = drafts.iter().filter_map(number).collect();
+        if let Some(last) = records.last_mut() {
+            last.more = false;
+        }
+        records
     }
 
     /// Commits and tells the subscribers; a failure of the log is complained about and ends the session's work.

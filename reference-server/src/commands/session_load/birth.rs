@@ -54,8 +54,13 @@ impl Labour {
         self.intake(Answer::Result(Value::Null))
     }
 
-    /// Gives the answer of a command that was seen before: `None` for a new one.
-    pub(super) fn replay(&self, call: &HostCall<'_>) -> Result<Option<Value>, Refusal> {
+    /// Gives the answer of a command that was seen before: `None` for a new one. `first` makes the answer of one that the host died
+    /// before it could answer; it is written down like any other.
+    pub(super) fn replay(
+        &self,
+        call: &HostCall<'_>,
+        first: impl FnOnce(&Core) -> Value,
+    ) -> Result<Option<Value>, Refusal> {
         let host = call.host;
         let Some(birth) = host.births.all(host).as_ref().and_then(|births| births.get(&self.command_id).cloned())
         else {
@@ -78,11 +83,13 @@ impl Labour {
             core.attach(&call.caller.connection, head);
         }
         let stored = core.state.ledger.get(&self.command_id).map(|intake| intake.answer.clone());
-        match stored {
-            Some(Answer::Result(result)) => Ok(Some(result)),
-            // The host died between making the session and answering: this is the first answer.
-            _ => Ok(Some(serde_json::json!({ "session": core.session(), "viewCursor": core.state.head_cursor() }))),
+        if let Some(Answer::Result(result)) = stored {
+            return Ok(Some(result));
         }
+        // The host died between making the session and answering: this is the first answer.
+        let result = first(&core);
+        self.settle(host, &mut core, &result)?;
+        Ok(Some(result))
     }
 
     /// Remembers a rejection, so that a repeated command gets it again (CMD-9).
@@ -166,6 +173,7 @@ pub(super) fn load(
     let mut drafts = vec![Draft::silent(Body::Loaded { client: client.map(str::to_owned), recovery_mode })];
     drafts.extend(crate::session::reconcile::reconcile(&core.state, &mut host.mint.lock()));
     core.commit(drafts)?;
+    crate::commands::approval::keep_owed_rule(&mut core);
     core.launch_next();
     Ok(host.load(core))
 }

@@ -12,18 +12,20 @@ use serde_json::{Value, json};
 use super::birth::{Labour, give_birth};
 use crate::commands::{HostCall, HostMethod, Reply};
 use crate::decision::{Draft, Stream};
+use crate::fold::ViewEvent;
 use crate::items;
 use crate::log::{Line, Log};
 use crate::record::{Body, Record};
 use crate::refusal::Refusal;
-use crate::session::Loaded;
+use crate::session::{Core, Loaded};
 use crate::state::{Header, State};
 use crate::view::history::{self, Wanted};
 
 impl HostMethod for SessionFork {
     fn serve(params: SessionForkParams, call: &HostCall<'_>) -> Result<Reply<SessionForkResult>, Refusal> {
         let labour = Labour::new(Self::NAME, &params.command_id, &params)?;
-        if let Some(mut result) = labour.replay(call)? {
+        let excluded = params.exclude_items == Some(true);
+        if let Some(mut result) = labour.replay(call, |core| answer(core, excluded))? {
             call.caller.connection.respond_to(Self::NAME, call.id, &mut result, &call.caller.handshake);
             return Ok(Reply::Sent);
         }
@@ -40,7 +42,7 @@ impl HostMethod for SessionFork {
             (header, copy(held.log(), cut)?)
         };
         let loaded = give_birth(call.host, header, drafts)?;
-        open(call, &labour, &loaded, params.exclude_items == Some(true))?;
+        open(call, &labour, &loaded, excluded)?;
         Ok(Reply::Sent)
     }
 }
@@ -48,8 +50,10 @@ impl HostMethod for SessionFork {
 impl HostMethod for SessionSideChat {
     fn serve(params: SessionSideChatParams, call: &HostCall<'_>) -> Result<Reply<SessionSideChatResult>, Refusal> {
         let labour = Labour::new(Self::NAME, &params.command_id, &params)?;
-        if let Some(mut result) = labour.replay(call)? {
+        if let Some(mut result) = labour.replay(call, |core| answer(core, false))? {
+            let events = show_side(call, &params, result["session"]["sessionId"].as_str().unwrap_or_default())?;
             call.caller.connection.respond_to(Self::NAME, call.id, &mut result, &call.caller.handshake);
+            call.host.loaded(&params.session_id)?.core().deliver(&events);
             return Ok(Reply::Sent);
         }
         let parent = call.host.loaded(&params.session_id)?;
@@ -63,31 +67,45 @@ impl HostMethod for SessionSideChat {
         };
         let side_id = header.session_id.clone();
         let loaded = give_birth(call.host, header, Vec::new())?;
+        let events = show_side(call, &params, &side_id)?;
         open(call, &labour, &loaded, false)?;
-        let item_id = call.host.mint.lock().uuid();
-        let item =
-            items::new(&item_id, "sideChat", None, json!({ "sideSessionId": side_id, "commandId": params.command_id }));
-        parent.core().emit(vec![items::start(&item)]);
+        parent.core().deliver(&events);
         Ok(Reply::Sent)
     }
+}
+
+/// Writes the item down that shows a side chat in its parent, unless it is there; it is told behind the answer.
+fn show_side(call: &HostCall<'_>, params: &SessionSideChatParams, side_id: &str) -> Result<Vec<ViewEvent>, Refusal> {
+    let parent = call.host.loaded(&params.session_id)?;
+    let mut core = parent.core();
+    if core.state.items.iter().any(|item| item.get("sideSessionId").is_some_and(|id| id == side_id)) {
+        return Ok(Vec::new());
+    }
+    let item_id = call.host.mint.lock().uuid();
+    let members = json!({ "sideSessionId": side_id, "commandId": params.command_id });
+    core.commit(vec![items::start(&items::new(&item_id, "sideChat", None, members))])
 }
 
 /// Tells of a new session and answers with its envelope.
 fn open(call: &HostCall<'_>, labour: &Labour, loaded: &Arc<Loaded>, excluded: bool) -> Result<(), Refusal> {
     let mut core = loaded.core();
-    let wanted = Wanted { preference: HistoryPreference::Auto, excluded, frame_limit: call.host.config.frame_limit };
-    let mut envelope = history::envelope(&core.state, history::history(&core.state, &wanted));
-    envelope.remove("lastTurn"); // the types of fork and side chat have none
-    let session = core.session();
-    envelope.insert("session".to_owned(), session.clone());
-    let result = Value::Object(envelope);
+    let result = answer(&core, excluded);
     labour.settle(call.host, &mut core, &result)?;
-    call.host.broadcast("session/started", &json!({ "session": session }));
+    call.host.broadcast("session/started", &json!({ "session": result["session"] }));
     call.caller.connection.respond_to(labour.method, call.id, &mut result.clone(), &call.caller.handshake);
     let head = core.state.head;
     core.attach(&call.caller.connection, head);
     core.tell_list();
     Ok(())
+}
+
+/// The envelope of a session that comes from another.
+fn answer(core: &Core, excluded: bool) -> Value {
+    let wanted = Wanted { preference: HistoryPreference::Auto, excluded, frame_limit: core.host.config.frame_limit };
+    let mut envelope = history::envelope(&core.state, history::history(&core.state, &wanted));
+    envelope.remove("lastTurn"); // the types of fork and side chat have none
+    envelope.insert("session".to_owned(), core.session());
+    Value::Object(envelope)
 }
 
 /// The header of a session that comes from another.

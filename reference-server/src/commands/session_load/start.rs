@@ -6,7 +6,7 @@ use msp_types::msp::methods::SessionStart;
 use msp_types::msp::notifications::SessionApprovalModeChanged;
 use msp_types::msp::{SessionStartParams, SessionStartResult};
 use msp_types::{Call as _, Presence as Given};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::birth::{Labour, give_birth};
 use super::mcp_servers;
@@ -16,13 +16,14 @@ use crate::decision::{Draft, Stream};
 use crate::mint::is_uuid;
 use crate::provider;
 use crate::refusal::Refusal;
+use crate::session::Core;
 use crate::state::Header;
 
 impl HostMethod for SessionStart {
     fn serve(params: SessionStartParams, call: &HostCall<'_>) -> Result<Reply<SessionStartResult>, Refusal> {
         let labour = Labour::new(Self::NAME, &params.command_id, &params)?;
         let mut header = header(&params, call, &labour)?;
-        if let Some(result) = labour.replay(call)? {
+        if let Some(result) = labour.replay(call, answer)? {
             return Ok(Reply::Result(from_value(result)?));
         }
         let root = header.workspace_root.as_deref();
@@ -61,10 +62,9 @@ fn start(
     }
     let loaded = give_birth(host, header, drafts)?;
     let mut core = loaded.core();
-    let session = core.session();
-    let result = json!({ "session": session, "viewCursor": core.state.head_cursor() });
+    let result = answer(&core);
     labour.settle(host, &mut core, &result)?;
-    host.broadcast("session/started", &json!({ "session": session }));
+    host.broadcast("session/started", &json!({ "session": result["session"] }));
     call.caller.connection.respond_to(SessionStart::NAME, call.id, &mut result.clone(), &call.caller.handshake);
     let head = core.state.head;
     core.attach(&call.caller.connection, head);
@@ -75,6 +75,10 @@ fn start(
         Err(message) => host.complain(&message),
     }
     Ok(Reply::Sent)
+}
+
+fn answer(core: &Core) -> Value {
+    json!({ "session": core.session(), "viewCursor": core.state.head_cursor() })
 }
 
 /// What the params say of the session, their shape checked.
