@@ -1,6 +1,7 @@
 //! Tests of the server over pipes in memory: raw frames in, raw frames out, every outgoing frame judged against the schema.
 //!
 //! - `peer`: the client that the tests are written with.
+//! - `bounds`, `long_session`: what a long session costs to read.
 //! - `connection`: framing, envelope, handshake, gates, errors.
 //! - `session_cases`: the `session::*` functions over case files.
 //! - `session_stdio`: the same over the pipes of the program.
@@ -14,6 +15,7 @@
 //! - `scripts`: places that the script language names.
 //! - `crash`: loss of power at every step.
 //! - `hostile`: a client that means harm, against the program.
+//! - `kept`: what was told is there after the host died.
 //! - `log`: the log under damage and loss of power.
 //! - `compaction`: `session/compact`.
 //! - `goals`: `goal/…`.
@@ -34,6 +36,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 mod admissions;
+mod bounds;
 mod compaction;
 mod computer_use;
 mod connection;
@@ -41,7 +44,9 @@ mod crash;
 mod experimental;
 mod goals;
 mod hostile;
+mod kept;
 mod log;
+mod long_session;
 mod models;
 mod orders;
 mod pages;
