@@ -39,7 +39,7 @@ impl Maker {
             None => ("session", SESSION, &mut self.of_session),
         };
         *count += 1;
-        let stream = StreamPosition { kind: kind.to_owned(), id: id.to_owned(), sequence: *count };
+        let stream = StreamPosition { kind: kind.to_owned(), id: id.to_owned(), sequence: *count, since: None };
         let record_id = uuid('e', self.sequence);
         let at = BEGINNING_MS + i64::try_from(self.sequence).unwrap();
         self.records.push(Record { v: VERSION, more: false, sequence: self.sequence, id: record_id, at, stream, body });
