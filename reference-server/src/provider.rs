@@ -81,7 +81,10 @@ fn expand(step: &Step, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let verb = VERBS.iter().flat_map(|verbs| verbs.iter()).find(|verb| verb.name == step.verb);
     let verb = verb.ok_or_else(|| format!("no verb `{}`", step.verb))?;
     let mut args = step.args.clone();
-    for value in args.values_mut() {
+    for (name, value) in &mut args {
+        if !verb.members.contains(&name.as_str()) {
+            return Err(format!("no argument `{name}` here"));
+        }
         stage.fill_in(value)?;
     }
     (verb.expand)(&mut Args::new(args), stage)

@@ -62,6 +62,8 @@ const MOST_FILL: u64 = 64 * 1024 * 1024;
 pub struct Verb {
     /// First word of the line.
     pub name: &'static str,
+    /// Names of its arguments; any other one is a mistake.
+    pub members: &'static [&'static str],
     /// Makes actions of a step; an error names what is wrong with its arguments.
     pub expand: fn(&mut Args, &mut Stage<'_>) -> Result<Vec<Action>, String>,
 }

@@ -17,7 +17,9 @@
 //! - `hostile`: a client that means harm, against the program.
 //! - `kept`: what was told is there after the host died.
 //! - `log`: the log under damage and loss of power.
+//! - `misbehaving`: what trips clients up, by script; scripts that are wrong.
 //! - `compaction`: `session/compact`.
+//! - `docs`: the pages are true: examples, frames, records, names of files.
 //! - `goals`: `goal/…`.
 //! - `computer_use`: computer use, feedback.
 //! - `plugins`: skills, plugins, hooks.
@@ -41,12 +43,14 @@ mod compaction;
 mod computer_use;
 mod connection;
 mod crash;
+mod docs;
 mod experimental;
 mod goals;
 mod hostile;
 mod kept;
 mod log;
 mod long_session;
+mod misbehaving;
 mod models;
 mod orders;
 mod pages;

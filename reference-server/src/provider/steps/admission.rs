@@ -12,7 +12,11 @@ use crate::decision::{Draft, Stream};
 use crate::session::{Action, Core};
 use crate::time::rfc3339;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "admission", expand: admission }];
+pub(super) const VERBS: &[Verb] = &[Verb {
+    name: "admission",
+    members: &["label", "requester", "workspace", "body", "expiresMs"],
+    expand: admission,
+}];
 
 fn admission(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let id = stage.mint.uuid();

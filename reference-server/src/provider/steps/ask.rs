@@ -11,7 +11,8 @@ use crate::items;
 use crate::session::{Action, Core, Prompted};
 use crate::user_inputs::{self, Settlement};
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "ask", expand: ask }];
+pub(super) const VERBS: &[Verb] =
+    &[Verb { name: "ask", members: &["questions", "autoResolutionMs", "tool", "callId", "name"], expand: ask }];
 
 fn ask(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let questions = args.value("questions").filter(Value::is_array).ok_or("`questions` is no list")?;

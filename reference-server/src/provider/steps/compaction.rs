@@ -13,8 +13,18 @@ use crate::commands::session_compact;
 use crate::decision::Draft;
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] =
-    &[Verb { name: "compact", expand: compact }, Verb { name: "nextCompaction", expand: next }];
+pub(super) const VERBS: &[Verb] = &[
+    Verb {
+        name: "compact",
+        members: &["trigger", "outcome", "reason", "tokensBefore", "tokensAfter", "delayMs"],
+        expand: compact,
+    },
+    Verb {
+        name: "nextCompaction",
+        members: &["outcome", "reason", "tokensBefore", "tokensAfter", "delayMs"],
+        expand: next,
+    },
+];
 
 fn plan(args: &mut Args) -> Result<Value, String> {
     let mut plan = Map::new();

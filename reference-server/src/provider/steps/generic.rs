@@ -16,11 +16,11 @@ use crate::items;
 use crate::session::Action;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "item", expand: item },
-    Verb { name: "update", expand: update },
-    Verb { name: "complete", expand: complete },
-    Verb { name: "delta", expand: delta },
-    Verb { name: "event", expand: event },
+    Verb { name: "item", members: &["kind", "members", "name", "single", "ephemeral", "turn", "stream"], expand: item },
+    Verb { name: "update", members: &["name", "members"], expand: update },
+    Verb { name: "complete", members: &["name", "status", "members"], expand: complete },
+    Verb { name: "delta", members: &["name", "field", "text"], expand: delta },
+    Verb { name: "event", members: &["method", "params", "stream"], expand: event },
 ];
 
 fn item(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {

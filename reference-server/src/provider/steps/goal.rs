@@ -9,7 +9,11 @@ use super::{Args, Stage, Verb};
 use crate::commands::goal::changed;
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "goal", expand: goal }];
+pub(super) const VERBS: &[Verb] = &[Verb {
+    name: "goal",
+    members: &["objective", "status", "percentComplete", "currentWork", "nextWork", "clear"],
+    expand: goal,
+}];
 
 fn goal(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let clear = args.flag("clear")?.unwrap_or(false);

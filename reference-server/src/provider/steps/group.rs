@@ -13,7 +13,10 @@ use crate::session::Action;
 /// Steps that one `repeat` may become: their actions are made before the first one is done.
 const MOST: u64 = 100_000;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "repeat", expand: repeat }, Verb { name: "later", expand: later }];
+pub(super) const VERBS: &[Verb] = &[
+    Verb { name: "repeat", members: &["times", "steps"], expand: repeat },
+    Verb { name: "later", members: &["ms", "steps"], expand: later },
+];
 
 fn steps(args: &mut Args) -> Result<Vec<Step>, String> {
     let Some(Value::Array(steps)) = args.value("steps") else { return Err("`steps` is no list".to_owned()) };

@@ -9,8 +9,10 @@ use super::{Args, Stage, Verb};
 use crate::commands::{account, mcp_server};
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] =
-    &[Verb { name: "account", expand: account_login }, Verb { name: "mcpLogin", expand: mcp_login }];
+pub(super) const VERBS: &[Verb] = &[
+    Verb { name: "account", members: &["outcome"], expand: account_login },
+    Verb { name: "mcpLogin", members: &["outcome", "server"], expand: mcp_login },
+];
 
 fn account_login(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let outcome = args.text("outcome")?.ok_or("`outcome` is missing")?;

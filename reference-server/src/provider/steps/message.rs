@@ -12,8 +12,11 @@ use crate::decision::Draft;
 use crate::items;
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] =
-    &[Verb { name: "say", expand: say }, Verb { name: "think", expand: think }, Verb { name: "heard", expand: heard }];
+pub(super) const VERBS: &[Verb] = &[
+    Verb { name: "say", members: &["text", "chunks", "delayMs", "stream", "phase", "cutOff", "name"], expand: say },
+    Verb { name: "think", members: &["summary", "text", "chunks", "delayMs", "stream", "name"], expand: think },
+    Verb { name: "heard", members: &["name"], expand: heard },
+];
 
 fn say(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let text = args.text("text")?.ok_or("`text` is missing")?;

@@ -12,9 +12,9 @@ use super::{Args, Stage, Verb};
 use crate::session::Action;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: ACK_LAST, expand: ack_last },
-    Verb { name: "lose", expand: lose },
-    Verb { name: "notify", expand: notify },
+    Verb { name: ACK_LAST, members: &[], expand: ack_last },
+    Verb { name: "lose", members: &["events"], expand: lose },
+    Verb { name: "notify", members: &["method", "params", "session"], expand: notify },
 ];
 
 /// The verb that `provider::answers_last` looks for.

@@ -6,7 +6,8 @@
 use super::{Args, Stage, Verb};
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "wait", expand: wait }, Verb { name: "hold", expand: hold }];
+pub(super) const VERBS: &[Verb] =
+    &[Verb { name: "wait", members: &["ms"], expand: wait }, Verb { name: "hold", members: &["steers"], expand: hold }];
 
 fn wait(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let ms = args.number("ms")?.ok_or("`ms` is missing")?;

@@ -11,7 +11,8 @@ use super::{Args, Stage, Verb};
 use crate::decision::Draft;
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "recap", expand: recap }];
+pub(super) const VERBS: &[Verb] =
+    &[Verb { name: "recap", members: &["outcome", "text", "title", "delayMs"], expand: recap }];
 
 fn recap(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let mut plan = json!({});

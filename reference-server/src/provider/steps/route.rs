@@ -12,7 +12,8 @@ use super::{Args, Stage, Verb};
 use crate::decision::{Draft, Stream};
 use crate::session::Action;
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "routeUnserved", expand: route_unserved }];
+pub(super) const VERBS: &[Verb] =
+    &[Verb { name: "routeUnserved", members: &["provider", "model"], expand: route_unserved }];
 
 fn route_unserved(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let installed = args.text("provider")?.unwrap_or_else(|| "another".to_owned());

@@ -15,10 +15,29 @@ use crate::output::{self, VIEW_BYTES};
 use crate::session::Action;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "search", expand: search },
-    Verb { name: "hook", expand: hook },
-    Verb { name: "skillRead", expand: skill_read },
-    Verb { name: "overdue", expand: overdue },
+    Verb {
+        name: "search",
+        members: &[
+            "action",
+            "query",
+            "url",
+            "pattern",
+            "results",
+            "providerStatus",
+            "status",
+            "raw",
+            "delayMs",
+            "name",
+        ],
+        expand: search,
+    },
+    Verb {
+        name: "hook",
+        members: &["event", "hookKey", "label", "outcome", "reason", "delayMs", "name"],
+        expand: hook,
+    },
+    Verb { name: "skillRead", members: &["selector", "source", "name"], expand: skill_read },
+    Verb { name: "overdue", members: &["text", "name"], expand: overdue },
 ];
 
 fn search(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {

@@ -19,10 +19,14 @@ use crate::output::cut;
 use crate::session::Action;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "subagent", expand: subagent },
-    Verb { name: "subagentUsage", expand: usage },
-    Verb { name: "subagentResult", expand: result },
-    Verb { name: "subagentDrained", expand: drained },
+    Verb {
+        name: "subagent",
+        members: &["objective", "name", "subagentId", "agentPath", "role", "depth", "workflowRunId"],
+        expand: subagent,
+    },
+    Verb { name: "subagentUsage", members: &["name", "inputTokens", "outputTokens", "durationMs"], expand: usage },
+    Verb { name: "subagentResult", members: &["name", "summary", "text", "errorKind", "close"], expand: result },
+    Verb { name: "subagentDrained", members: &["name"], expand: drained },
 ];
 
 fn subagent(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {

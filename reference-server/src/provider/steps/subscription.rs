@@ -11,7 +11,8 @@ use super::{Args, Stage, Verb};
 use crate::commands::usage;
 use crate::session::{Action, Core};
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "subscription", expand: subscription }];
+pub(super) const VERBS: &[Verb] =
+    &[Verb { name: "subscription", members: &["tier", "window", "weekly", "refreshFails"], expand: subscription }];
 
 fn subscription(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let tier = args.text("tier")?.unwrap_or_else(|| "pro".to_owned());

@@ -26,15 +26,19 @@ use crate::state::State;
 use crate::time::rfc3339;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "task", expand: run },
-    Verb { name: "monitor", expand: monitor },
-    Verb { name: "monitorLine", expand: line },
-    Verb { name: "monitorDrain", expand: drain },
-    Verb { name: "monitorVoid", expand: void },
-    Verb { name: "scheduledFire", expand: fire },
-    Verb { name: "reminder", expand: reminder },
-    Verb { name: "foregroundCompleted", expand: foreground },
-    Verb { name: "sideChatEnd", expand: side_chat },
+    Verb {
+        name: "task",
+        members: &["command", "tool", "name", "ms", "output", "status", "failureReason", "backgroundAfterMs", "workId"],
+        expand: run,
+    },
+    Verb { name: "monitor", members: &["description", "name"], expand: monitor },
+    Verb { name: "monitorLine", members: &["name", "text", "eventKind"], expand: line },
+    Verb { name: "monitorDrain", members: &["name"], expand: drain },
+    Verb { name: "monitorVoid", members: &["name"], expand: void },
+    Verb { name: "scheduledFire", members: &["jobId", "deliveryNumber", "nextFireAtMs", "name"], expand: fire },
+    Verb { name: "reminder", members: &["name", "reminderAgentId", "blocking"], expand: reminder },
+    Verb { name: "foregroundCompleted", members: &["ms"], expand: foreground },
+    Verb { name: "sideChatEnd", members: &["status"], expand: side_chat },
 ];
 
 /// How often a waiting turn looks after its task.

@@ -20,7 +20,27 @@ use crate::items;
 use crate::output;
 use crate::session::{Action, Core, Prompted};
 
-pub(super) const VERBS: &[Verb] = &[Verb { name: "tool", expand: tool }];
+pub(super) const VERBS: &[Verb] = &[Verb {
+    name: "tool",
+    members: &[
+        "tool",
+        "args",
+        "argsBytes",
+        "output",
+        "size",
+        "chunks",
+        "delayMs",
+        "status",
+        "failureReason",
+        "callId",
+        "name",
+        "patch",
+        "label",
+        "members",
+        "approval",
+    ],
+    expand: tool,
+}];
 
 fn tool(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let call = Call::read(args, stage)?;

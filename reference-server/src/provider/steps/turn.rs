@@ -16,11 +16,25 @@ use crate::session::Action;
 use crate::turns::End;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "retry", expand: retry },
-    Verb { name: "usage", expand: usage },
-    Verb { name: "fail", expand: fail },
-    Verb { name: "end", expand: end },
-    Verb { name: "refuseLaunch", expand: refuse_launch },
+    Verb {
+        name: "retry",
+        members: &[
+            "attempt",
+            "nextAttempt",
+            "maxAttempts",
+            "retryDelayMs",
+            "reason",
+            "of",
+            "system",
+            "errorKind",
+            "httpStatus",
+        ],
+        expand: retry,
+    },
+    Verb { name: "usage", members: &["inputTokens", "outputTokens", "cachedTokens", "reasoningTokens"], expand: usage },
+    Verb { name: "fail", members: &["kind", "message", "retryable", "quota"], expand: fail },
+    Verb { name: "end", members: &["terminal", "reason", "durationMs", "timeToFirstTokenMs", "usage"], expand: end },
+    Verb { name: "refuseLaunch", members: &["message"], expand: refuse_launch },
 ];
 
 fn retry(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {

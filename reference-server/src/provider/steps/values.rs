@@ -17,10 +17,10 @@ use crate::session::Action;
 use crate::state::State;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "todo", expand: todo },
-    Verb { name: "context", expand: context },
-    Verb { name: "branch", expand: branch },
-    Verb { name: "title", expand: title },
+    Verb { name: "todo", members: &["items", "tool"], expand: todo },
+    Verb { name: "context", members: &["usedTokens", "pressure", "windowTokens"], expand: context },
+    Verb { name: "branch", members: &["name", "vcs"], expand: branch },
+    Verb { name: "title", members: &["name"], expand: title },
 ];
 
 /// The event, unless the session has these members already.

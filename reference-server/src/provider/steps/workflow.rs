@@ -17,9 +17,32 @@ use crate::output;
 use crate::session::Action;
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb { name: "workflow", expand: workflow },
-    Verb { name: "workflowChild", expand: child },
-    Verb { name: "workflowEnd", expand: end },
+    Verb {
+        name: "workflow",
+        members: &["name", "workflowRunId", "entryId", "scriptId", "triggerSource", "tokenBudget"],
+        expand: workflow,
+    },
+    Verb {
+        name: "workflowChild",
+        members: &[
+            "name",
+            "childId",
+            "attempt",
+            "status",
+            "terminal",
+            "label",
+            "phase",
+            "failureKind",
+            "failureReason",
+            "resultRef",
+            "durationMs",
+            "inputTokens",
+            "outputTokens",
+            "objective",
+        ],
+        expand: child,
+    },
+    Verb { name: "workflowEnd", members: &["name", "status", "summary", "phase", "durationMs"], expand: end },
 ];
 
 fn workflow(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
