@@ -30,7 +30,7 @@ pub(crate) use self::core::Core;
 pub(crate) use self::cursors::Sight;
 pub(crate) use self::document::{Kind, Name, Value};
 pub(crate) use self::hash::{Id, Map, Set};
-pub(crate) use self::session::{Epoch, Known, State, Turn};
+pub(crate) use self::session::{Epoch, Known, State, Turn, Within};
 
 use crate::rules::Rule;
 use crate::transcript::{Damage, Side};
@@ -261,6 +261,14 @@ impl<'f> Event<'f> {
     /// A member of its params.
     pub(crate) fn param(&self, name: &str) -> Option<Value<'f>> {
         self.params?.get(name)
+    }
+
+    /// What it is ordered with: the stretch, or the page.
+    pub(crate) fn within(&self) -> Within {
+        match self.path {
+            Path::Live => Within::Stretch(self.epoch),
+            Path::Page { request, .. } => Within::Page(request),
+        }
     }
 
     /// Whether it came as a notification of its own, not in a page.

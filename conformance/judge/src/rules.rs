@@ -3,9 +3,12 @@
 //! Ids with a number are those of the protocol's own rules: what they say is data, [`table`]. The others are about
 //! shapes and transcripts as such and stand here. An id is never given to another rule.
 
+mod appr;
 mod cur;
 mod delta;
 mod hs;
+mod stops;
+mod uin;
 
 pub(crate) mod claims;
 pub(crate) mod monitor;

@@ -21,6 +21,15 @@ pub(crate) struct Epoch {
     pub(crate) session: u32,
 }
 
+/// Where two events stand in the order of the view, but for what is protected and may come early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// Live, in this stretch.
+    Stretch(Epoch),
+    /// In the page that this line asked for.
+    Page(u64),
+}
+
 /// How a session stands on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct State {

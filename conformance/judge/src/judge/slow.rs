@@ -150,7 +150,9 @@ impl Judge {
         let mut found = Vec::new();
         if request != has_id {
             let (expected, actual) = if request { ("a request", "no id") } else { ("a notification", "an id") };
-            found.push(self.finding(Rule::CARRIER, place, expected, actual.to_owned()));
+            // UIN-9 says itself that this one is told, not asked.
+            let rule = if name == "userInput/engaged" { Rule::of("UIN-9") } else { Rule::CARRIER };
+            found.push(self.finding(rule, place, expected, actual.to_owned()));
         }
         if let Some(side) = place.frame.side.filter(|side| *side != sender) {
             let expected = format!("a frame of the {}", sender.word());

@@ -1,6 +1,6 @@
 //! Cursors (CUR): each names one event for good, and they are opaque: equal or not, never sorted (CUR-2).
 
-use crate::facts::{Answer, Class, Epoch, Event, Id, Map, Path, Request, Sight, Value};
+use crate::facts::{Answer, Class, Event, Id, Map, Request, Sight, Value, Within};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -71,13 +71,6 @@ struct Stated {
     value: u64,
     line: u64,
     within: Within,
-}
-
-/// Where two events are neighbours for certain.
-#[derive(Clone, Copy, PartialEq)]
-enum Within {
-    Stretch(Epoch),
-    Page(u64),
 }
 
 impl Monitor for Cursors {
@@ -197,10 +190,7 @@ impl Cursors {
         if !STATES.contains(&event.method) || event.is_live() && event.sight != Sight::New {
             return;
         }
-        let within = match event.path {
-            Path::Live => Within::Stretch(event.epoch),
-            Path::Page { request, .. } => Within::Page(request),
-        };
+        let within = event.within();
         let stated = Stated { value: params.hash_without(&BESIDES), line: event.at.line, within };
         let key = (event.at.conn, session, Id::of(event.method.as_bytes()));
         let Some(before) = self.states.insert(key, stated).filter(|before| before.within == within) else { return };

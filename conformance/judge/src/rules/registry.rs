@@ -7,17 +7,21 @@ use super::monitor::Family;
 use super::out::place_of;
 
 macro_rules! families {
-    ($($name:ident;)+) => {
+    ($($($name:ident)::+;)+) => {
         /// All families; at most 64.
-        pub(crate) const FAMILIES: &[&Family] = &[$(&super::$name::FAMILY),+];
+        pub(crate) const FAMILIES: &[&Family] = &[$(&super::$($name)::+::FAMILY),+];
     };
 }
 
 // One a line, so that two who add one do not meet.
 families! {
+    appr;
+    appr::modes;
+    appr::pending;
     cur;
     delta;
     hs;
+    uin;
 }
 
 /// Rules that the judge itself holds, without a monitor: of these a breach is found wherever it is.

@@ -9,7 +9,7 @@
 //! | `{"ask":"session/list","id":1,"params":{…}}` | a request of the client |
 //! | `{"answer":1,"result":{…}}`, `{"answer":1,"error":-32602,"kind":"invalidParams","data":{…}}` | the host's answer |
 //! | `{"tell":"initialized","params":{…}}` | a notification of the client |
-//! | `{"hostAsk":"approval/request","id":1,"params":{…}}` | a request of the host |
+//! | `{"hostAsk":"approval/request","id":1,"params":{…}}` | a request of the host; with a `cursor`, params like those of an event |
 //! | `{"clientAnswer":1,"result":{…}}`, `{"clientAnswer":1,"error":…}` | the client's answer |
 //! | `{"live":"turn/started","cursor":"c1","params":{…}}` | a notification of the host |
 //! | `{"page":1,"events":[{"live":…,"cursor":…,"params":{…}}],"next":"c9"}` | the answer to a `view/page` |
@@ -107,9 +107,17 @@ impl Script {
 
     fn line(&mut self, number: u64, line: &Line, text: &str) -> Result<(), String> {
         let has = |name: &str| line.contains_key(name);
+        if has("event") || has("dir") {
+            self.lines.push((number, text.to_owned()));
+            return Ok(());
+        }
         let side = if has("ask") || has("tell") || has("client") || has("clientAnswer") { "client" } else { "server" };
         let frames = if has("client") || has("host") {
             vec![(side, line.get("client").or(line.get("host")).cloned().unwrap_or_default())]
+        } else if has("hostAsk") && has("cursor") {
+            let mut asked = self.event(line);
+            asked["id"] = line.get("id").cloned().unwrap_or_default();
+            vec![(side, frame(&asked))]
         } else if has("ask") || has("hostAsk") {
             vec![(side, request(line))]
         } else if has("tell") {
@@ -132,9 +140,6 @@ impl Script {
             shake_hands(handshake)
         } else if let Some(session) = line.get("start") {
             start(session, line.get("cursor"))
-        } else if has("event") || has("dir") {
-            self.lines.push((number, text.to_owned()));
-            return Ok(());
         } else {
             return Err(format!("line {number} is of no form that a case has"));
         };
@@ -164,7 +169,7 @@ impl Script {
     }
 
     fn event(&mut self, line: &Line) -> Value {
-        let method = line["live"].as_str().unwrap_or_default();
+        let method = line.get("live").or(line.get("hostAsk")).and_then(Value::as_str).unwrap_or_default();
         let mut params = line.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
         let session = line.get("session").cloned().unwrap_or_else(|| json!(uuid("s")));
         params.entry("sessionId").or_insert(session);
