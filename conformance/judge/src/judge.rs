@@ -452,7 +452,8 @@ impl Judge {
         let is_tested = |side: Side| self.watch.as_ref().is_none_or(|watch| watch.tally.tests(side));
         if finding.from.is_none_or(is_tested) {
             // New words and the like carry the id of a rule about those who meet them, and break it not.
-            if let Some(watch) = self.watch.as_mut().filter(|_| finding.severity == Severity::Error) {
+            let counts = finding.severity == Severity::Error || !Rule::OWN.contains(&finding.rule);
+            if let Some(watch) = self.watch.as_mut().filter(|_| counts) {
                 watch.count(finding.rule, finding.severity);
             }
             self.keep(finding);

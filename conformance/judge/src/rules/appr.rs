@@ -159,11 +159,11 @@ struct Race {
     sent: u32,
     all_valid: bool,
     acks: u32,
-    refused: u32,
     first: u64,
 }
 
 /// A decide that waits for its answer.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of the moment in which it was sent")]
 struct Decide {
     approval: (Id, Id),
     asks: Option<Asks>,

@@ -84,7 +84,6 @@ struct Prompt {
 struct Opened {
     seen: Seen,
     conn: u32,
-    host: u32,
     cursor: Option<Id>,
     item: Option<Id>,
     turn: Option<Id>,
@@ -112,7 +111,6 @@ struct Race {
     sent: u32,
     all_valid: bool,
     acks: u32,
-    refused: u32,
     first: u64,
 }
 

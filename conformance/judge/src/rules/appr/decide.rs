@@ -118,9 +118,8 @@ fn leave_race(approval: &mut Approval, answer: &Answer<'_>, out: &mut Out<'_>) {
     race.open = race.open.saturating_sub(1);
     match answer.code() {
         None if answer.result().and_then(|it| it.get("terminal")?.bool()) == Some(true) => race.acks += 1,
-        None => race.all_valid = false,
-        Some(-32054..=-32050) => race.refused += 1,
-        Some(_) => race.all_valid = false,
+        Some(-32054..=-32050) => {}
+        _ => race.all_valid = false,
     }
     if race.open > 0 {
         return;

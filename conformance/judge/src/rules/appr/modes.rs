@@ -52,7 +52,7 @@ struct Modes {
 
 #[derive(Clone, Copy)]
 struct Mode {
-    mode: Id,
+    name: Id,
     line: u64,
     /// Changes of this connection's view of the session since: nothing until the first look.
     epoch: Option<crate::facts::Epoch>,
@@ -141,9 +141,9 @@ impl Monitor for Modes {
         match sighting.path {
             ItemPath::Started(_) if self.in_flight.get(&session).is_none_or(|flying| *flying == 0) => {
                 if let Some(mode) = self.in_force(event.at.conn, session, out) {
-                    if mode.mode == word("allowAll") || mode.mode == word("denyUnmatched") {
+                    if mode.name == word("allowAll") || mode.name == word("denyUnmatched") {
                         out.exercised(APPR_26);
-                        self.calls.insert(sighting.id, (mode.mode, mode.line));
+                        self.calls.insert(sighting.id, (mode.name, mode.line));
                     }
                 }
             }
@@ -181,7 +181,7 @@ impl Modes {
         }
         let Some(state) = answer.result().and_then(|it| it.path(&["session", "approvalMode"])) else { return };
         let Some(mode) = state.id_of("mode") else { return };
-        self.now.insert((answer.at.conn, session), Mode { mode, line: answer.at.line, epoch: None });
+        self.now.insert((answer.at.conn, session), Mode { name: mode, line: answer.at.line, epoch: None });
         if state.get("source").is_some_and(|it| it.is("startup")) {
             self.startup.entry((host, session)).or_insert(mode);
         }
@@ -275,7 +275,7 @@ impl Modes {
         }
         let key = (answer.at.conn, session);
         if event.is_none() {
-            if let Some(before) = self.in_force(answer.at.conn, session, out).filter(|it| (it.mode == mode) != is_noop)
+            if let Some(before) = self.in_force(answer.at.conn, session, out).filter(|it| (it.name == mode) != is_noop)
             {
                 out.violated(APPR_24, answer, "/applyOutcome")
                     .expected(if is_noop {
@@ -300,7 +300,7 @@ impl Modes {
         let command = event.param("commandId").and_then(|it| it.id());
         if event.is_live() {
             let epoch = Some(event.epoch);
-            self.now.insert((event.at.conn, session), Mode { mode, line: event.at.line, epoch });
+            self.now.insert((event.at.conn, session), Mode { name: mode, line: event.at.line, epoch });
         }
         let Some(command) = command else { return };
         let key = (event.at.conn, session);

@@ -121,7 +121,7 @@ impl Pending {
         let open: Vec<&Prompt> = open.iter().filter(|it| it.of == of).collect();
         let asked = answer.request.line;
         let is_whole = out.known(session).whole;
-        let mut last: Option<&Prompt> = None;
+        let mut previous: Option<&Prompt> = None;
         for (index, row) in rows.items().enumerate() {
             let Some(id) = row.id_of(name) else { continue };
             let place = format!("/{list}/{index}");
@@ -136,12 +136,12 @@ impl Pending {
                 }
                 continue;
             };
-            if last.is_some_and(|last| last.line > prompt.line) {
+            if previous.is_some_and(|it| it.line > prompt.line) {
                 out.violated(APPR_20, answer, &place)
                     .expected("the order in which they were opened")
                     .actual("another")
                     .contradicts(prompt.line)
-                    .contradicts(last.map_or(0, |it| it.line))
+                    .contradicts(previous.map_or(0, |it| it.line))
                     .done();
             }
             if prompt.changed < asked && of.content(row) != prompt.content {
@@ -151,7 +151,7 @@ impl Pending {
                     .contradicts(prompt.changed)
                     .done();
             }
-            last = Some(prompt);
+            previous = Some(prompt);
         }
         let is_listed = |prompt: &Prompt| rows.items().any(|row| row.id_of(name) == Some(prompt.id));
         for prompt in open.iter().filter(|it| is_whole && it.line < asked && !is_listed(it)) {

@@ -19,7 +19,6 @@ impl Prompts {
     pub(super) fn requested(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         let Some((key, params)) = names(event) else { return };
         prompt::check(event, "", params, out);
-        let host = out.core().connection(event.at.conn).host;
         let prompt = self.known.entry(key).or_default();
         if prompt.opened.is_some() || prompt.settled.is_some() {
             return;
@@ -29,7 +28,6 @@ impl Prompts {
         let opened = Opened {
             seen: Seen { line: event.at.line, within: event.within() },
             conn: event.at.conn,
-            host,
             cursor: event.cursor,
             item: params.id_of("itemId"),
             turn: params.id_of("turnId"),
@@ -180,7 +178,10 @@ impl Prompts {
         }
         self.stops.ended(turn);
         let is_cancelled = event.param("terminal").is_some_and(|it| it.is("cancelled"));
-        for key in self.waiting.remove(&turn).unwrap_or_default() {
+        let waited = self.waiting.remove(&turn).unwrap_or_default();
+        let outcome = |key| self.known.get(key).and_then(|it: &super::Prompt| Some(it.settled.as_ref()?.outcome));
+        let is_interrupted = waited.iter().any(|key| outcome(key) == Some(word("interrupted")));
+        for key in waited {
             let Some(prompt) = self.known.get(&key) else { continue };
             let Some(opened) = prompt.opened.as_ref().filter(|it| it.seen.within == event.within()) else { continue };
             let Some(settled) = &prompt.settled else {
@@ -193,7 +194,7 @@ impl Prompts {
                     .done();
                 continue;
             };
-            let is_stopped = self.stops.since(opened.seen.line);
+            let is_stopped = is_interrupted || self.stops.since(opened.seen.line);
             let goes_on = ["answered", "cancelled", "clarified"].iter().any(|it| settled.outcome == word(it));
             if goes_on && is_cancelled && !is_stopped {
                 out.violated(UIN_7, event, "/terminal")

@@ -137,7 +137,7 @@ fn leave_race(prompt: &mut Prompt, answer: &Answer<'_>, out: &mut Out<'_>) {
     race.open = race.open.saturating_sub(1);
     match answer.code() {
         None => race.acks += 1,
-        Some(-32056 | -32055) => race.refused += 1,
+        Some(-32056 | -32055) => {}
         Some(_) => race.all_valid = false,
     }
     if race.open > 0 {
