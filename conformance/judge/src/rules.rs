@@ -7,6 +7,7 @@ mod appr;
 mod cur;
 mod delta;
 mod hs;
+mod item;
 mod stops;
 mod uin;
 

@@ -160,9 +160,12 @@ pub(crate) fn findings(
         out.push(make(Rule::MORE, "every fault of the frame in this list", format!("{} more", explained.more)));
     }
     for novelty in explained.novelties {
-        let rule = novelty.rule.as_deref().and_then(Rule::find).unwrap_or(Rule::NEW_WORD);
+        let of_overlay = novelty.rule.as_deref().and_then(Rule::find);
+        let rule = of_overlay.or_else(|| claims::of_word(&novelty.schema)).unwrap_or(Rule::NEW_WORD);
         let expected = format!("a word of `{}`", novelty.definition);
         let mut finding = make(rule, &expected, format!("`{}`", shorten(&novelty.word)));
+        // A word that nobody knows is a warning, whichever rule says so (OPEN-10).
+        finding.severity = Rule::NEW_WORD.severity();
         finding.definition = Some(novelty.definition);
         finding.pointer = novelty.pointer;
         finding.keyword = Some("enum".to_owned());

@@ -5,6 +5,7 @@
 //! | claim | claims |
 //! |---|---|
 //! | `/$defs/ViewPageParams/properties/limit/maximum` | breaches of that keyword |
+//! | `/$defs/ItemStatus/enum` | words that an open enum does not list, as warnings |
 //! | `/$defs/ViewPageResult/properties/nextCursor` | every fault at that member, its absence too |
 //! | `/$defs/ClientInfo` | every fault in a value of that definition |
 //! | `session/listChanged#/params/session` | every fault at that place of a frame of that method, and below |
@@ -45,6 +46,12 @@ pub(crate) fn rule_of(schema: &Schema, place: &Place<'_>) -> Rule {
         rows.find(|row| row.claims().iter().any(|claim| claims(schema, claim, place))).map(Row::rule)
     };
     of(conditional).or_else(|| of(plain)).or_else(|| of(marks)).unwrap_or(Rule::SCHEMA)
+}
+
+/// The rule that claims the words of an open enum, by the place of that enum.
+pub(crate) fn of_word(schema: &str) -> Option<Rule> {
+    let mut rows = Table::msp().rows().iter();
+    rows.find(|row| row.claims().iter().any(|claim| claim == schema)).map(Row::rule)
 }
 
 fn conditional(schema: &Schema, claim: &str, place: &Place<'_>) -> bool {

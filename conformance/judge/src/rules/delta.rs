@@ -143,13 +143,6 @@ impl Monitor for Deltas {
         let is_new = sighting.live().is_some_and(|event| event.sight == Sight::New);
         match sighting.path {
             ItemPath::Completed(Path::Live) => {
-                let opted_out = out.core().connection(sighting.at.conn).opted_out("item/delta");
-                if opted_out && sighting.kind == "agentMessage" && sighting.status == "completed" {
-                    out.exercised(DELTA_3);
-                    if sighting.item.get("text").and_then(|it| it.text()).is_none() {
-                        out.violated(DELTA_3, sighting, "").expected("the whole text").actual("no text").done();
-                    }
-                }
                 if let Some(open) = self.open.remove(&key) {
                     open.compare(sighting, out);
                 }

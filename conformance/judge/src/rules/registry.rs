@@ -21,6 +21,7 @@ families! {
     cur;
     delta;
     hs;
+    item;
     uin;
 }
 
