@@ -19,7 +19,8 @@
 //! | `{"expect":{"pointer":"/params/viewCursor","contradicts":[3]}}` | a finding in the line before |
 //!
 //! An event is of session `@s`, or of `session`; a `cursor` gives it `viewCursor` and, where its method has one and
-//! `ephemeral` is not true, a `sourceRange`, which hangs on the cursor alone. A handshake takes `capabilities` (granted
+//! `ephemeral` is not true, a `sourceRange`, which hangs on the cursor alone, and its item the time when it was recorded,
+//! unless the line is `bare`. A handshake takes `capabilities` (granted
 //! and asked for), `optOut`, `experimental`, `durability`, `client`, `version`. Any line may have `conn` and `atMs`.
 
 use std::collections::BTreeMap;
@@ -179,6 +180,11 @@ impl Script {
             if !ephemeral && !WITHOUT_RANGE.contains(&method) {
                 let range = self.range(&cursor.to_string());
                 params.entry("sourceRange").or_insert(range);
+                if let Some(item) =
+                    params.get_mut("item").and_then(Value::as_object_mut).filter(|_| !line.contains_key("bare"))
+                {
+                    item.entry("recordedAt").or_insert(json!("2026-01-01T00:00:00Z"));
+                }
             }
         }
         json!({ "method": method, "params": params })
