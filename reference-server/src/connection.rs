@@ -157,11 +157,9 @@ impl Connection {
         self.send(frame, Delivery::Protected);
     }
 
-    /// Answers a request with what the stable surface has of a result, unless the client opted in to more.
+    /// Answers a request with what of a result its client opted in to and was granted.
     pub fn respond_to(&self, method: &str, id: &Value, result: &mut Value, handshake: &Handshake) {
-        if !handshake.experimental {
-            gates().strip_result(method, result);
-        }
+        gates().strip_result(method, result, handshake);
         self.respond(id, Ok(result));
     }
 
@@ -205,9 +203,7 @@ impl Connection {
         if !params.as_object().is_some_and(|params| gates().delivers(method, params, &handshake)) {
             return Framed::Withheld;
         }
-        if !handshake.experimental {
-            gates().strip_params(method, &mut params);
-        }
+        gates().strip_params(method, &mut params, &handshake);
         self.encode(json!({ "jsonrpc": "2.0", "method": method, "params": params, "emittedAtMs": now_ms }))
     }
 

@@ -36,6 +36,7 @@ pub const FACTS: &[(&str, FactFold)] = &[
     ("leave", facts::merge),
     ("compactionAnchors", facts::merge),
     ("monitorInbox", facts::merge),
+    ("due", facts::merge),
     ("stagePlans", facts::merge),
 ];
 

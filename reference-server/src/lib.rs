@@ -44,6 +44,7 @@ pub mod cursor;
 pub mod decision;
 pub mod fold;
 pub mod host;
+pub mod inbox;
 pub mod items;
 pub mod log;
 pub mod mint;

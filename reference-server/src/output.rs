@@ -28,11 +28,17 @@ pub fn bound(output: &str, item_id: &str, kind: &str, mint: &mut Mint) -> Bounde
 
 /// As much of a text as an item retains, and whether that is less than the whole.
 pub fn cut(text: &str) -> (String, bool) {
-    let mut end = VIEW_BYTES.min(text.len());
+    let end = end(text, VIEW_BYTES);
+    (text[..end].to_owned(), end < text.len())
+}
+
+/// The last end of a character within so many bytes.
+pub fn end(text: &str, most: usize) -> usize {
+    let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    (text[..end].to_owned(), end < text.len())
+    end
 }
 
 /// A text to store, and the reference that its item carries.

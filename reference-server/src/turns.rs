@@ -4,6 +4,7 @@ use msp_types::msp::notifications::{ApprovalResolved, ItemCompleted, TurnComplet
 use serde_json::{Map, Value, json};
 
 use crate::decision::{Draft, Stream};
+use crate::inbox;
 use crate::items;
 use crate::mint::Mint;
 use crate::record::Body;
@@ -73,7 +74,7 @@ pub fn begin(submit: &Submit) -> Draft {
     Draft::view::<TurnStarted>(Stream::Run(submit.turn_id.clone()), started)
 }
 
-/// A turn begins: `turn/started`, then the user's message (TURN-5).
+/// A turn begins: `turn/started`, then the user's message (TURN-5), then what waits in the inbox.
 pub fn launch(state: &State, mint: &mut Mint, submit: &Submit) -> Vec<Draft> {
     let stream = Stream::Run(submit.turn_id.clone());
     let mut drafts =
@@ -81,6 +82,7 @@ pub fn launch(state: &State, mint: &mut Mint, submit: &Submit) -> Vec<Draft> {
     if !state.facts.contains_key("firstUserPrompt") && !submit.text.is_empty() {
         drafts.push(Draft::fact("firstUserPrompt", submit.text.as_str().into()));
     }
+    drafts.extend(inbox::drain(state, mint, &submit.turn_id));
     drafts
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Command, Method, command};
 use crate::decision::{Context, Decision, Draft, Effect, Stream};
+use crate::inbox;
 use crate::refusal::Refusal;
 use crate::state::{State, Submit};
 use crate::turns;
@@ -147,5 +148,6 @@ fn waking(goal: &Value, ctx: &mut Context<'_>) -> Decision<GoalCommandResult> {
         .draft(changed(goal))
         .draft(Draft::fact("goalTurn", submit.turn_id.as_str().into()))
         .draft(turns::begin(&submit))
+        .drafts(inbox::drain(ctx.state, ctx.mint, &submit.turn_id))
         .effect(Effect::Run(Box::new(submit)))
 }

@@ -1,15 +1,17 @@
 //! User shell: `session/userShell`, and the `userShell` member of `turn/start` (MISC-2).
 //!
-//! A real process in the workspace of the session, with its output in one item outside any turn. What the view does not hold is
-//! stored for `item/readOutput`. Nothing asks for an approval: whoever has the grant is the user.
+//! A real process in the workspace of the session, with its output in one item outside any turn, where it streams up to what the item
+//! will hold. What the view does not hold is stored for `item/readOutput`. Nothing asks for an approval: whoever has the grant is the user.
 
 mod process;
+mod text;
 
 use std::sync::{Arc, Weak};
 
 use msp_types::msp::methods::SessionUserShell;
 use msp_types::msp::{CommandStatus, SessionUserShellParams, SessionUserShellResult};
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 
 use self::process::Ended;
 use super::{Command, Method, command};
@@ -22,6 +24,9 @@ use crate::record::Body;
 use crate::refusal::Refusal;
 use crate::session::{Action, Core, Loaded, Message};
 use crate::state::State;
+
+/// Pieces of output that may wait for the session.
+const PIECES: usize = 16;
 
 /// What this family has.
 pub const METHODS: &[Method] = &[command::<SessionUserShell>()];
@@ -106,14 +111,33 @@ fn run(core: &mut Core, item: &Map<String, Value>) {
     note(&core.host, &core.state.header.session_id, group, true);
     let (host, session_id) = (Arc::clone(&core.host), core.state.header.session_id.clone());
     let handle = core.handle.clone();
-    let waits = tokio::task::spawn_blocking(move || process.wait(|| note(&host, &session_id, group, false)));
+    let (pieces, mut output) = mpsc::channel(PIECES);
+    let waits = tokio::task::spawn_blocking(move || process.wait(pieces, || note(&host, &session_id, group, false)));
     tokio::spawn(async move {
+        let mut left = output::VIEW_BYTES;
+        while let Some(mut piece) = output.recv().await {
+            let (item_id, whole) = (item_id.clone(), piece.len());
+            piece.truncate(output::end(&piece, left));
+            // Once something is cut nothing follows it: the pieces together are what the item holds in the end (DELTA-6).
+            left = if piece.len() < whole { 0 } else { left - whole };
+            if let Some(loaded) = handle.as_ref().and_then(Weak::<Loaded>::upgrade) {
+                loaded.post(Message::Do(Box::new(move |core| stream(core, &item_id, &piece)))).await;
+            }
+        }
         let Ok(ended) = waits.await else { return };
         if let Some(loaded) = handle.as_ref().and_then(Weak::<Loaded>::upgrade) {
             let end = move |core: &mut Core| end(core, &item_id, "completed", &ended);
             loaded.post(Message::Do(Box::new(end))).await;
         }
     });
+}
+
+/// A piece of the output of an item, unless it ended before.
+fn stream(core: &mut Core, item_id: &str, piece: &str) {
+    let open = core.state.items.find(item_id).is_some_and(|item| item["status"] == "inProgress");
+    if open && !piece.is_empty() {
+        core.emit(vec![items::delta(item_id, "output", piece)]);
+    }
 }
 
 /// The end of the item, unless it ended before.

@@ -91,7 +91,7 @@ fn row(state: &State, item: &Item) -> Value {
 }
 
 /// The `command` argument of a call, as the model wrote it.
-fn command_of(item: &Item) -> Option<String> {
+pub fn command_of(item: &Item) -> Option<String> {
     let arguments: Value = serde_json::from_str(item.get("args")?.as_str()?).ok()?;
     arguments["command"].as_str().map(str::to_owned)
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Command, Method, command};
 use crate::decision::{Context, Decision, Draft, Effect, Stream};
+use crate::inbox;
 use crate::items;
 use crate::refusal::Refusal;
 use crate::session::Core;
@@ -93,7 +94,9 @@ impl Command for WorkflowResume {
             return Ok(Decision::new(result).drafts([steer, old, launched]).effect(Effect::Steered));
         }
         let begin = turns::begin(&submit);
-        Ok(Decision::new(result).drafts([begin, old, launched]).effect(Effect::Run(Box::new(submit))))
+        let waiting = inbox::drain(ctx.state, ctx.mint, &submit.turn_id);
+        let decision = Decision::new(result).draft(begin).drafts(waiting).drafts([old, launched]);
+        Ok(decision.effect(Effect::Run(Box::new(submit))))
     }
 }
 

@@ -12,6 +12,9 @@ use super::Handshake;
 use crate::refusal::Refusal;
 use crate::state::ADMISSION_PENDING;
 
+/// The definition of an event on a page.
+const EVENT: &str = "UnframedViewNotification";
+
 /// Gates of all methods and notifications.
 #[derive(Debug, Default)]
 pub struct Gates {
@@ -184,13 +187,19 @@ impl Gates {
     /// Whether a connection gets a notification at all.
     pub fn delivers(&self, method: &str, params: &Map<String, Value>, handshake: &Handshake) -> bool {
         let Some(gate) = self.notifications.get(method) else { return true };
+        let opted_out = !gate.protected && handshake.opted_out.contains(method);
+        let hidden_item = params.get("item").is_some_and(|item| item["kind"] == "skillRead") && !handshake.experimental;
+        !opted_out && !hidden_item && self.shows(method, params, handshake)
+    }
+
+    /// Whether a connection may see a notification at all, live or on a page.
+    fn shows(&self, method: &str, params: &Map<String, Value>, handshake: &Handshake) -> bool {
+        let Some(gate) = self.notifications.get(method) else { return true };
         let capability = gate.capability.as_ref().is_none_or(|gate| {
             let applies = gate.member.as_ref().is_none_or(|member| params.get(member).is_some() != gate.when_absent);
             !applies || handshake.granted.contains(&gate.capability)
         });
-        let opted_out = !gate.protected && handshake.opted_out.contains(method);
-        let hidden_item = params.get("item").is_some_and(|item| item["kind"] == "skillRead") && !handshake.experimental;
-        capability && !opted_out && !hidden_item && (handshake.experimental || !gate.experimental)
+        capability && (handshake.experimental || !gate.experimental)
     }
 
     /// Whether a notification is never dropped and never opted out of (HS-15, BP-4).
@@ -198,58 +207,67 @@ impl Gates {
         self.notifications.get(method).is_some_and(|gate| gate.protected)
     }
 
-    /// Whether a notification exists on the experimental surface only.
-    fn is_experimental(&self, method: &str) -> bool {
-        self.notifications.get(method).is_some_and(|gate| gate.experimental)
-    }
-
-    /// Takes out of a result what the stable surface does not have.
-    pub fn strip_result(&self, method: &str, result: &mut Value) {
+    /// Takes out of a result what its connection may not see: members that the stable surface does not have, events of a page that
+    /// need the opt-in or a capability.
+    pub fn strip_result(&self, method: &str, result: &mut Value, handshake: &Handshake) {
         if let Some(definition) = self.methods.get(method).and_then(|gate| gate.result.as_ref()) {
-            self.strip(definition, result);
+            self.strip(definition, result, handshake);
         }
     }
 
-    /// Takes out of a notification's params what the stable surface does not have.
-    pub fn strip_params(&self, method: &str, params: &mut Value) {
-        if let Some(definition) = self.notifications.get(method).and_then(|gate| gate.params.as_ref()) {
-            self.strip(definition, params);
+    /// The same for a notification's params.
+    pub fn strip_params(&self, method: &str, params: &mut Value, handshake: &Handshake) {
+        let definition = self.notifications.get(method).and_then(|gate| gate.params.as_ref());
+        if let Some(definition) = definition.filter(|_| !handshake.experimental) {
+            self.strip(definition, params, handshake);
         }
     }
 
-    fn strip(&self, definition: &str, value: &mut Value) {
+    fn strip(&self, definition: &str, value: &mut Value, handshake: &Handshake) {
         match value {
             Value::Array(values) => {
-                if definition == "UnframedViewNotification" {
-                    values.retain(|event| !self.is_experimental(event["method"].as_str().unwrap_or_default()));
+                if definition == EVENT {
+                    values.retain(|event| {
+                        let method = event["method"].as_str().unwrap_or_default();
+                        event["params"].as_object().is_none_or(|params| self.shows(method, params, handshake))
+                    });
                 }
                 for value in values {
-                    self.strip(definition, value);
+                    self.strip(definition, value, handshake);
                 }
             }
             Value::Object(object) => {
-                if definition == "UnframedViewNotification" {
+                if definition == EVENT {
                     let method = object.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
                     if let Some(params) = object.get_mut("params") {
-                        self.strip_params(&method, params);
+                        self.strip_params(&method, params, handshake);
                     }
                     return;
                 }
                 let Some(shape) = self.definitions.get(definition) else { return };
-                object.retain(|member, _| !shape.withheld.contains(member));
-                if let Some(Value::Array(flags)) = object.get_mut("attention") {
-                    flags.retain(|flag| flag != ADMISSION_PENDING);
-                    if flags.is_empty() {
-                        object.remove("attention"); // SESS-9
-                    }
+                if !handshake.experimental {
+                    shape.withhold(object);
                 }
                 for (member, inner) in &shape.inner {
                     if let Some(value) = object.get_mut(member) {
-                        self.strip(inner, value);
+                        self.strip(inner, value, handshake);
                     }
                 }
             }
             _ => {}
+        }
+    }
+}
+
+impl Shape {
+    /// Takes out what only the experimental surface has.
+    fn withhold(&self, object: &mut Map<String, Value>) {
+        object.retain(|member, _| !self.withheld.contains(member));
+        if let Some(Value::Array(flags)) = object.get_mut("attention") {
+            flags.retain(|flag| flag != ADMISSION_PENDING);
+            if flags.is_empty() {
+                object.remove("attention"); // SESS-9
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn apply(state: &mut State, event: &ViewEvent) {
 
 /// Notes that the running turn has something of the assistant that stays (TURN-21).
 fn commit_to(state: &mut State, item: &Map<String, Value>) {
-    let of_assistant = item.get("kind").is_some_and(|kind| kind != "userMessage");
+    let of_assistant = item.get("kind").is_some_and(|kind| kind != "userMessage" && kind != "overdueNotice");
     let turn_id = item.get("turnId").and_then(Value::as_str);
     if let Some(turn) = state.turns.active.as_mut().filter(|turn| of_assistant && turn_id == Some(&turn.turn_id)) {
         turn.committed = true;

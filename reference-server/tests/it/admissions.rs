@@ -18,7 +18,7 @@ async fn a_peer_is_asked_about_once_and_decided_for_good() {
     let dir = TempDir::new().unwrap();
     let host = Host::new(Config::durable(dir.path().to_owned()));
     let mut peer = Peer::over(host.clone(), 1 << 20).shake(capabilities()).await;
-    let mut stable = Peer::over(host, 1 << 20).shake(json!({})).await.number(1);
+    let mut stable = Peer::over(host.clone(), 1 << 20).shake(json!({})).await.number(1);
     let session = peer.start().await;
     stable.call("view/subscribe", json!({ "sessionId": session })).await.unwrap();
     peer.prompt(&session, "@script\nadmission {\"label\": \"build\", \"body\": \"May I?\"}").await.unwrap();
@@ -63,6 +63,14 @@ async fn a_peer_is_asked_about_once_and_decided_for_good() {
         assert!(!all.contains(word), "the stable surface has no `{word}`");
     }
     stable.finish().await;
+    let mut plain = Peer::over(host, 1 << 20).shake(json!({ "experimentalApi": true })).await.number(2);
+    let pages = json!(plain.pages(&session).await).to_string();
+    assert!(
+        pages.contains("turn/completed") && !pages.contains("admission/"),
+        "without the grant no page has it either"
+    );
+    plain.finish().await;
+    assert!(json!(peer.pages(&session).await).to_string().contains("admission/requested"));
     peer.finish().await;
 }
 

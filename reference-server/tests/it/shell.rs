@@ -93,6 +93,7 @@ async fn a_turn_runs_its_command_first() {
             "turn/started",
             "item/completed userMessage completed r1",
             "item/started userShell inProgress r1",
+            "item/delta",
             "item/completed userShell completed r2",
             "item/started agentMessage inProgress r1",
             "item/delta",
@@ -100,5 +101,38 @@ async fn a_turn_runs_its_command_first() {
             "turn/completed completed",
         ]
     );
+    peer.finish().await;
+}
+
+/// The output that came live, up to the end of an item.
+async fn streamed(peer: &mut Peer, session: &str, text: &str) -> (String, Value) {
+    peer.command("session/userShell", json!({ "sessionId": session, "commandText": text })).await.unwrap();
+    let frames = peer.until("item/completed").await;
+    let deltas = frames.iter().filter(|frame| frame["method"] == "item/delta");
+    let live = deltas.map(|frame| frame["params"]["delta"].as_str().unwrap()).collect();
+    (live, frames.last().unwrap()["params"]["item"].clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn output_streams_while_the_command_runs() {
+    let (mut peer, session, workspace) = open(Config::in_memory()).await;
+    // It ends only after somebody saw its first words.
+    let text = "printf 'gr\\303'; printf '\\274\\303\\237e\\n'; while [ ! -e seen ]; do sleep 0.01; done; echo done";
+    peer.command("session/userShell", json!({ "sessionId": session, "commandText": text })).await.unwrap();
+    let mut live = String::new();
+    while live != "grüße\n" {
+        let frame = peer.until("item/delta").await.pop().unwrap();
+        assert_eq!(frame["params"]["field"], "output");
+        live.push_str(frame["params"]["delta"].as_str().unwrap());
+        assert!("grüße\n".starts_with(&live), "{live:?}");
+    }
+    std::fs::write(workspace.path().join("seen"), "").unwrap();
+    let frames = peer.until("item/completed").await;
+    assert_eq!(frames.last().unwrap()["params"]["item"]["visibleOutput"], "grüße\ndone\n");
+
+    let (live, item) =
+        streamed(&mut peer, &session, "head -c 65535 /dev/zero | tr '\\0' x; printf ü; sleep 0.1; echo more").await;
+    assert_eq!((live.len(), &item["truncated"]), (65535, &json!(true)), "no delta goes beyond what the item holds");
+    assert_eq!(item["visibleOutput"], live);
     peer.finish().await;
 }

@@ -117,6 +117,50 @@ async fn monitors_feed_the_view_and_an_inbox_and_stop_with_all() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_next_turn_takes_what_waits_and_hears_what_is_overdue() {
+    let mut peer = Peer::open(Config { seed: Some(1), ..Config::in_memory() }).await;
+    let session = peer.start().await;
+    let steps = "task {\"command\":\"make\",\"backgroundAfterMs\":1,\"dueMs\":400}\ntask {\"command\":\"true\",\"ms\":1,\"dueMs\":0}\n\
+                 monitor {\"name\":\"m\",\"description\":\"ci\"}\nmonitorLine {\"name\":\"m\",\"text\":\"one\"}\n\
+                 monitorLine {\"name\":\"m\",\"text\":\"two\"}";
+    let frames = script(&mut peer, &session, steps).await;
+    let admitted: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame["method"] == "monitor/inboxItemAdmitted")
+        .map(|frame| frame["params"]["itemId"].clone())
+        .collect();
+    assert_eq!(admitted.len(), 2);
+    peer.prompt(&session, "@script\nwait {\"ms\":450}").await.unwrap();
+    let frames = peer.until("turn/completed").await;
+    assert_eq!(
+        names(&frames)[2..],
+        ["monitor/inboxItemDrained", "monitor/inboxItemDrained", "turn/completed completed"]
+    );
+    let turn = frames.iter().find(|frame| frame["method"] == "turn/started").unwrap()["params"]["turnId"].clone();
+    let drained: Vec<_> = frames.iter().filter(|frame| frame["method"] == "monitor/inboxItemDrained").collect();
+    let ids: Vec<_> = drained.iter().map(|frame| frame["params"]["itemId"].clone()).collect();
+    assert_eq!(ids, admitted);
+    assert!(
+        drained.iter().all(|frame| frame["params"]["drainTargetRunStream"] == json!({ "kind": "run", "id": turn }))
+    );
+    // By now the first task is late. It is told once, and the other one is over.
+    let frames = script(&mut peer, &session, "hold").await;
+    assert_eq!(names(&frames)[2..], ["item/completed overdueNotice completed r1"]);
+    let notice = items(&frames, "overdueNotice")[0].clone();
+    assert!(notice["text"].as_str().unwrap().starts_with("`make` was due"), "{notice}");
+    let turn = frames.iter().find(|frame| frame["method"] == "turn/started").unwrap()["params"]["turnId"].clone();
+    assert_eq!(notice["turnId"], turn);
+    peer.command("turn/interrupt", json!({ "sessionId": session, "retract": true })).await.unwrap();
+    assert!(
+        names(&peer.quiet().await).contains(&"item/updated userMessage completed r2".to_owned()),
+        "a notice is no reply"
+    );
+    let frames = script(&mut peer, &session, "say {\"text\":\"x\",\"stream\":false}").await;
+    assert_eq!(names(&frames)[2..], ["item/completed agentMessage completed r1", "turn/completed completed"]);
+    peer.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn reminders_hold_a_turn_whose_work_is_done() {
     let mut peer = Peer::open(Config::in_memory()).await;
     let session = peer.start().await;

@@ -1,8 +1,12 @@
 //! A shell command as a process: both outputs in one pipe, nothing on its input, and a process group of its own, so that whatever
-//! it left behind ends with it.
+//! it left behind ends with it. Its output is told as it comes, a process that is faster than its listener waits.
 
 use std::io::{self, PipeReader, Read as _};
 use std::process::{Child, Command, Stdio};
+
+use tokio::sync::mpsc::Sender;
+
+use super::text::Decoder;
 
 /// Bytes of output that are kept; what follows is read and dropped.
 const KEPT: usize = 16 * 1024 * 1024;
@@ -58,32 +62,43 @@ impl Process {
         self.child.id()
     }
 
-    /// Waits for its end. `before_reaping` is called while its id is still its own.
-    pub(super) fn wait(self, before_reaping: impl FnOnce()) -> Ended {
+    /// Waits for its end, and tells its output meanwhile. `before_reaping` is called while its id is still its own.
+    pub(super) fn wait(self, pieces: Sender<String>, before_reaping: impl FnOnce()) -> Ended {
         let Self { mut child, output } = self;
-        let reader = std::thread::spawn(move || read(output));
+        let reader = std::thread::spawn(move || read(output, &pieces));
         wait_unreaped(&child);
         kill(child.id()); // what it left in the background would keep the pipe open
         before_reaping();
         let status = child.wait();
         let output = reader.join().unwrap_or_default();
-        let output = String::from_utf8_lossy(&output).into_owned();
         let (code, signal) = status.map_or((None, None), |status| (status.code(), signal_of(status)));
         Ended { output, code, signal }
     }
 }
 
-fn read(mut output: PipeReader) -> Vec<u8> {
-    let mut kept = Vec::new();
+fn read(mut output: PipeReader, pieces: &Sender<String>) -> String {
+    let (mut kept, mut decoder, mut left) = (String::new(), Decoder::default(), KEPT);
+    let mut tell = |piece: String| {
+        kept.push_str(&piece);
+        if !piece.is_empty() {
+            let _ = pieces.blocking_send(piece); // nobody listens where the session is gone
+        }
+    };
     let mut chunk = vec![0; 64 * 1024];
     loop {
         match output.read(&mut chunk) {
-            Ok(0) => return kept,
-            Ok(length) => kept.extend(chunk.iter().take(length.min(KEPT.saturating_sub(kept.len())))),
+            Ok(0) => break,
+            Ok(length) => {
+                let length = length.min(left);
+                left -= length;
+                tell(decoder.push(chunk.get(..length).unwrap_or_default()));
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return kept,
+            Err(_) => break,
         }
     }
+    tell(decoder.end());
+    kept
 }
 
 #[cfg(unix)]

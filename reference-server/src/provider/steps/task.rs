@@ -1,25 +1,25 @@
 //! Work that goes on: commands in the background, monitors, scheduled jobs, reminder agents.
 //!
-//! - `task {"command"?, "tool"?, "name"?, "ms"?, "output"?, "status"?, "failureReason"?, "backgroundAfterMs"?, "workId"?}`: a command; the turn
-//!   waits until it ends or goes to the background. It ends after `ms`, or never; after `backgroundAfterMs` its wait runs out. `workId` is
-//!   that of a managed shell, told with the end of a command in the background (ITEM-58). Example:
-//!   `task {"command":"sleep 9","ms":9000,"backgroundAfterMs":100}`.
+//! - `task {"command"?, "tool"?, "name"?, "ms"?, "output"?, "status"?, "failureReason"?, "backgroundAfterMs"?, "dueMs"?, "workId"?}`: a
+//!   command; the turn waits until it ends or goes to the background. It ends after `ms`, or never; after `backgroundAfterMs` its wait
+//!   runs out. A turn that begins after `dueMs`, while it runs in the background, hears that it is overdue (ITEM-70). `workId` is that of
+//!   a managed shell, told with the end of a command in the background (ITEM-58). Example:
+//!   `task {"command":"sleep 9","ms":9000,"backgroundAfterMs":100,"dueMs":5000}`.
 //! - `monitor {"description", "name"?}`: arms a monitor, which is a task in the background. `monitorLine {"name", "text", "eventKind"?}`:
-//!   a line of it, shown and taken into the inbox; `monitorDrain {"name"}`: the turn takes its lines; `monitorVoid {"name"}`: they are
-//!   void. Example: `monitor {"name":"m","description":"ci"}`, then `monitorLine {"name":"m","text":"build failed"}`.
+//!   a line of it, shown and taken into the inbox, where the next turn that begins finds it; `monitorDrain {"name"}`: this turn takes
+//!   its lines; `monitorVoid {"name"}`: they are void. Example: `monitor {"name":"m","description":"ci"}`, then `monitorLine {"name":"m","text":"build failed"}`.
 //! - `scheduledFire {"jobId"?, "deliveryNumber"?, "nextFireAtMs"?}`: a scheduled job fires.
 //! - `reminder {"name"?, "reminderAgentId"?, "blocking"?}`: a reminder agent checks; `complete` ends it. `foregroundCompleted {"ms"?}`:
 //!   the turn has done its work and waits so long for the blocking ones, which then complete.
 //! - `sideChatEnd {"status"?}`: open side chats are settled, `completed` (default), `rejected` or `cancelled`.
 
-use msp_types::msp::notifications::{
-    MonitorInboxItemAdmitted, MonitorInboxItemDrained, MonitorInboxItemVoided, TurnForegroundCompleted,
-};
+use msp_types::msp::notifications::{MonitorInboxItemAdmitted, MonitorInboxItemVoided, TurnForegroundCompleted};
 use serde_json::{Map, Value, json};
 
 use super::{Args, Stage, Verb};
 use crate::commands::task::{self, End};
 use crate::decision::{Draft, Stream};
+use crate::inbox;
 use crate::items;
 use crate::session::{Action, Core};
 use crate::state::State;
@@ -28,7 +28,18 @@ use crate::time::rfc3339;
 pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "task",
-        members: &["command", "tool", "name", "ms", "output", "status", "failureReason", "backgroundAfterMs", "workId"],
+        members: &[
+            "command",
+            "tool",
+            "name",
+            "ms",
+            "output",
+            "status",
+            "failureReason",
+            "backgroundAfterMs",
+            "dueMs",
+            "workId",
+        ],
         expand: run,
     },
     Verb { name: "monitor", members: &["description", "name"], expand: monitor },
@@ -58,7 +69,7 @@ fn id_of(item: &Map<String, Value>) -> String {
 fn run(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let tool = args.text("tool")?.unwrap_or_else(|| "shell".to_owned());
     let command = args.text("command")?.unwrap_or_else(|| "true".to_owned());
-    let (ms, wait) = (args.number("ms")?, args.number("backgroundAfterMs")?);
+    let (ms, wait, due) = (args.number("ms")?, args.number("backgroundAfterMs")?, args.number("dueMs")?);
     let end = End {
         status: args.text("status")?.unwrap_or_else(|| "completed".to_owned()),
         failure: args.text("failureReason")?,
@@ -69,8 +80,13 @@ fn run(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     args.end()?;
     let id = id_of(&item);
     let timers = id.clone();
+    let owed = id.clone();
     Ok(vec![
         Action::Emit(vec![items::start(&item)]),
+        Action::With(Box::new(move |_, mint| {
+            let at = |due| mint.now_ms().saturating_add(i64::try_from(due).unwrap_or(i64::MAX));
+            due.map(at).map(|at| Draft::fact(inbox::DUE, json!({ owed: at }))).into_iter().collect()
+        })),
         Action::Do(Box::new(move |core| {
             if let Some(wait) = wait {
                 let id = timers.clone();
@@ -132,7 +148,7 @@ fn line(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let description = arguments["description"].as_str().unwrap_or_default();
         let feed = json!({ "monitorId": id, "monitorDescription": description, "text": text });
-        let (entry, index) = (mint.uuid(), entries(state, &id).count());
+        let (entry, index) = (mint.uuid(), inbox::entries(state, &id).count());
         let admitted = json!({
             "itemId": entry, "taskId": id, "eventIndex": index, "lineIndex": 0, "eventKind": kind,
             "queuedAt": rfc3339(mint.now_ms()), "showLines": true, "summary": format!("{description}: {text}"),
@@ -141,25 +157,14 @@ fn line(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
         vec![
             items::single(items::new(&mint.uuid(), "monitorFeed", None, feed)),
             Draft::view::<MonitorInboxItemAdmitted>(Stream::Task(id.clone()), admitted),
-            Draft::fact("monitorInbox", json!({ entry: { "taskId": id, "waits": true } })),
+            inbox::admitted(&entry, &id),
         ]
     }))])
 }
 
-/// Inbox entries of a monitor, with whether they wait.
-fn entries<'a>(state: &'a State, task_id: &'a str) -> impl Iterator<Item = (&'a String, bool)> {
-    let inbox = state.facts.get("monitorInbox").and_then(Value::as_object).into_iter().flatten();
-    inbox.filter(move |(_, entry)| entry["taskId"] == task_id).map(|(id, entry)| (id, entry["waits"] == true))
-}
-
 fn drain(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
     let turn_id = stage.submit.turn_id.clone();
-    leave_inbox(args, stage, move |entry, now| {
-        let target = json!({ "kind": "run", "id": turn_id });
-        let params =
-            json!({ "itemId": entry, "drainedAt": now, "deliveryVisible": true, "drainTargetRunStream": target });
-        Draft::view::<MonitorInboxItemDrained>(Stream::Session, params)
-    })
+    leave_inbox(args, stage, move |entry, now| inbox::drained(entry, &turn_id, &now))
 }
 
 fn void(args: &mut Args, stage: &mut Stage<'_>) -> Result<Vec<Action>, String> {
@@ -177,13 +182,9 @@ fn leave_inbox(
     let id = stage.named(args)?;
     args.end()?;
     Ok(vec![Action::With(Box::new(move |state, mint| {
-        let waiting = entries(state, &id).filter(|(_, waits)| *waits);
-        waiting
-            .flat_map(|(entry, _)| {
-                let gone = json!({ entry: { "taskId": id, "waits": false } });
-                [event(entry, rfc3339(mint.now_ms())), Draft::fact("monitorInbox", gone)]
-            })
-            .collect()
+        let waiting = inbox::entries(state, &id).filter(|(_, waits)| *waits);
+        let task_id = Value::from(id.as_str());
+        waiting.flat_map(|(entry, _)| [event(entry, rfc3339(mint.now_ms())), inbox::gone(entry, &task_id)]).collect()
     }))])
 }
 
