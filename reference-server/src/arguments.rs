@@ -64,6 +64,9 @@ pub(crate) struct Serve {
     /// Be a host without computer use.
     #[arg(long)]
     disable_computer_use: bool,
+    /// Let the view serve the events of so many records only [default: all that the log has].
+    #[arg(long, value_name = "N")]
+    retained_records: Option<u64>,
     /// Take workspaces as trusted.
     #[arg(long)]
     trust_workspace: bool,
@@ -95,6 +98,7 @@ impl Serve {
         config.plugin_changes = !self.lock_plugins;
         config.computer_use = !self.disable_computer_use;
         config.skill_folders = skill_folders();
+        config.retained_records = self.retained_records;
         config.trust_workspace = self.trust_workspace;
         if let Some(fingerprint) = self.fingerprint {
             config.fingerprint = fingerprint;

@@ -2,7 +2,7 @@
 //!
 //! A command of a loaded session implements [`Command`]: `decide` looks at the state and says what is written, answered and done;
 //! it is pure but for ids and clock. Everything else implements [`HostMethod`] and is served on the connection. A family lists
-//! what it has in its `METHODS`; a method of the protocol that no family lists is refused as not built.
+//! what it has in its `METHODS`, and the table of the tests holds them all against the bundle.
 
 pub mod account;
 pub mod admission;
@@ -45,7 +45,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use msp_types::msp::errors;
-use msp_types::msp::methods::{self, Request};
+use msp_types::msp::methods;
 use msp_types::{Call, Checked, Effect, Message as _, NoParams};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -198,16 +198,6 @@ pub fn find(method: &str) -> Option<&'static Method> {
 /// Whether a host withholds a method for its whole life: what needs a log, where none is kept (EPH-2).
 pub fn is_withheld(host: &Host, method: &str) -> bool {
     NEED_A_LOG.contains(&method) && !host.is_durable()
-}
-
-/// Whether the protocol has a method of this name.
-pub fn is_listed(method: &str) -> bool {
-    Request::LISTED.contains(&method)
-}
-
-/// Methods of the protocol that this build refuses as not built, sorted.
-pub fn missing() -> Vec<&'static str> {
-    Request::LISTED.iter().copied().filter(|method| *method != "initialize" && find(method).is_none()).collect()
 }
 
 /// Takes a notification of the client; it is never answered.

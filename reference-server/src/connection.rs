@@ -119,17 +119,13 @@ impl Connection {
             (Phase::Ready(handshake), _) => handshake,
             _ => return Err(Refusal::invalid_request("Not initialized").of_kind("notInitialized")),
         };
-        let known = commands::find(method);
-        let is_listed = commands::is_listed(method);
-        if (known.is_none() && !is_listed) || commands::is_withheld(&self.host, method) {
-            return Err(Refusal::method_not_found(method));
-        }
+        let known = commands::find(method).filter(|_| !commands::is_withheld(&self.host, method));
+        let Some(known) = known else { return Err(Refusal::method_not_found(method)) };
         if self.outbox.is_overloaded() {
             return Err(Refusal::new(errors::OVERLOADED, "too many answers wait to be read; try again later"));
         }
         let params = params?;
         gates().check(method, &params, &handshake)?;
-        let Some(known) = known else { return Err(Refusal::not_built(method)) };
         let caller = Caller { connection: Arc::clone(self), handshake };
         known.serve(&HostCall { host: &self.host, caller: &caller, id }, Value::Object(params))
     }

@@ -63,11 +63,6 @@ impl Refusal {
         Self::new(errors::METHOD_NOT_FOUND, format!("no method `{method}` on this host"))
     }
 
-    /// −32601 for a method of the protocol that this build does not have yet: a documented refusal, not a pretence.
-    pub fn not_built(method: &str) -> Self {
-        Self::new(errors::METHOD_NOT_FOUND, format!("method `{method}` is not built into this host yet"))
-    }
-
     /// −32602 or −32601, kind `experimentalRequired` (EXP-1).
     pub fn experimental(row: ErrorRow, descriptor: &str) -> Self {
         Self::new(row, format!("`{descriptor}` needs the experimental opt-in"))

@@ -1,10 +1,12 @@
-//! What needs others: a published SDK, recorded conversations. Where they are absent the tests show as ignored; with `REQUIRE_PEERS=1`
+//! What needs others: a published SDK, recorded conversations, git. Where they are absent the tests show as ignored; with `REQUIRE_PEERS=1`
 //! the SDK is installed, and what is absent then fails.
 //!
 //! - `sdk`: the published Python SDK drives the server, in a virtual environment that is made only under `REQUIRE_PEERS=1`.
+//! - `git`: the program `git`, which makes worktrees.
 //! - `recorded`: recorded conversations of other hosts, said again.
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod git;
 mod recorded;
 mod sdk;
 
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
     let required = env::var_os("REQUIRE_PEERS").is_some_and(|value| value == "1");
     let mut trials = sdk::trials(required && !arguments.list);
     trials.extend(recorded::trials(required));
+    trials.extend(git::trials(required));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

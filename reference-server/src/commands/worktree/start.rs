@@ -68,6 +68,9 @@ fn create(main: &Path, base: &str, session_id: &str) -> Result<PathBuf, Refusal>
         return Err(Refusal::invalid_params("`worktree.baseRef` is no revision"));
     }
     let mut git = Command::new("git");
+    for inherited in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        git.env_remove(inherited); // of a git that started this host
+    }
     git.arg("-C").arg(main).args(["worktree", "add", "--quiet", "--detach"]).arg(&path).arg(base);
     let output = git.stdin(Stdio::null()).output().map_err(|error| refused(&error.to_string()))?;
     if !output.status.success() {
