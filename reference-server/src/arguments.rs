@@ -64,6 +64,9 @@ pub(crate) struct Serve {
     /// Be a host without computer use.
     #[arg(long)]
     disable_computer_use: bool,
+    /// Refuse requests as overloaded while so many frames wait to be read [default: read no more requests instead].
+    #[arg(long, value_name = "FRAMES")]
+    overload_at: Option<usize>,
     /// Let the view serve the events of so many records only [default: all that the log has].
     #[arg(long, value_name = "N")]
     retained_records: Option<u64>,
@@ -98,6 +101,7 @@ impl Serve {
         config.plugin_changes = !self.lock_plugins;
         config.computer_use = !self.disable_computer_use;
         config.skill_folders = skill_folders();
+        config.overload_at = self.overload_at;
         config.retained_records = self.retained_records;
         config.trust_workspace = self.trust_workspace;
         if let Some(fingerprint) = self.fingerprint {

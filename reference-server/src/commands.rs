@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use msp_types::msp::errors;
 use msp_types::msp::methods;
-use msp_types::{Call, Checked, Effect, Message as _, NoParams};
+use msp_types::{Call, Checked, Effect, NoParams};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -34,6 +34,9 @@ pub struct Config {
     pub command_capacity: usize,
     /// After how long without anybody and anything to do a session is let go, in milliseconds (SESS-12).
     pub idle_ms: u64,
+    /// Frames that wait for a slow reader from which on its requests are refused as overloaded (BP-2); `None` never refuses, but
+    /// reads no further requests while twice [`Self::outbox_frames`] wait.
+    pub overload_at: Option<usize>,
     /// Records behind the newest one whose events the view still serves; `None` serves all that the log has (EPH-5).
     pub retained_records: Option<u64>,
     /// Frames that may wait for a slow reader before events are dropped behind a gap.
@@ -67,6 +70,7 @@ impl Config {
             approval_mode: "promptUnmatched".to_owned(),
             command_capacity: 64,
             idle_ms: 600_000,
+            overload_at: None,
             retained_records: None,
             outbox_frames: 4096,
             outbox_bytes: 8 * 1024 * 1024,

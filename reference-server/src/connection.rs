@@ -121,7 +121,7 @@ impl Connection {
         };
         let known = commands::find(method).filter(|_| !commands::is_withheld(&self.host, method));
         let Some(known) = known else { return Err(Refusal::method_not_found(method)) };
-        if self.outbox.is_overloaded() {
+        if self.host.config.overload_at.is_some_and(|most| self.outbox.waiting() >= most) {
             return Err(Refusal::new(errors::OVERLOADED, "too many answers wait to be read; try again later"));
         }
         let params = params?;

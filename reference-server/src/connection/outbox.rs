@@ -101,12 +101,9 @@ impl Outbox {
         queue.broken || (queue.frames.len() < self.most_frames && queue.bytes < self.most_bytes)
     }
 
-    /// Whether so many answers wait that further requests are refused, long before [`Self::room`] stops their reader (BP-2). Events
-    /// alone never do that: they find no room from half of it on.
-    pub fn is_overloaded(&self) -> bool {
-        let queue = self.queue();
-        !queue.broken
-            && (2 * queue.frames.len() >= 3 * self.most_frames || queue.bytes / 3 >= self.most_bytes.div_ceil(2))
+    /// How many frames wait.
+    pub fn waiting(&self) -> usize {
+        self.queue().frames.len()
     }
 
     async fn until(&self, holds: impl Fn(&Self, &Queue) -> bool) {

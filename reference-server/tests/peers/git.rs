@@ -41,7 +41,7 @@ fn a_worktree() -> Result<(), Failed> {
         }
     }
     let worktrees = fs::read_dir(main.join(".git/worktrees"))?.count();
-    if worktrees != 1 { Err(format!("{worktrees} worktrees were made").into()) } else { Ok(()) }
+    if worktrees == 1 { Ok(()) } else { Err(format!("{worktrees} worktrees were made").into()) }
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<(), Failed> {

@@ -121,6 +121,7 @@ pub(super) struct Settings {
     script: Option<Vec<Line>>,
     approval_mode: Option<String>,
     command_capacity: Option<usize>,
+    overload_at: Option<usize>,
     retained_records: Option<u64>,
     outbox_frames: Option<usize>,
     frame_limit: Option<usize>,
@@ -260,6 +261,7 @@ impl Settings {
         }
         put(&mut config.approval_mode, self.approval_mode.as_ref());
         put(&mut config.command_capacity, self.command_capacity.as_ref());
+        config.overload_at = self.overload_at;
         config.retained_records = self.retained_records;
         put(&mut config.outbox_frames, self.outbox_frames.as_ref());
         put(&mut config.frame_limit, self.frame_limit.as_ref());
