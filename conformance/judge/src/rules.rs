@@ -8,6 +8,7 @@ mod cur;
 mod delta;
 mod hs;
 mod item;
+mod items;
 mod stops;
 mod uin;
 

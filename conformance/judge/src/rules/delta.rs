@@ -155,6 +155,11 @@ impl Monitor for Deltas {
             path => {
                 let opened = (path == ItemPath::Started(Path::Live) && is_new).then_some(sighting.epoch);
                 let kind = kind(sighting.kind);
+                if opened.is_some() {
+                    // Whether its id was free is another rule's matter (ITEM-2, ITEM-5).
+                    self.ended.remove(&key);
+                    self.open.remove(&key);
+                }
                 let open = self.open.entry(key).or_insert(Open { session, kind, opened, streams: Vec::new() });
                 if let (Some(text), true) =
                     (sighting.item.text_of("text").filter(|it| !it.is_empty()), opened.is_some())

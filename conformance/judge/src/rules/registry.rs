@@ -22,6 +22,7 @@ families! {
     delta;
     hs;
     item;
+    items;
     uin;
 }
 
