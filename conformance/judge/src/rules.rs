@@ -4,8 +4,10 @@
 //! shapes and transcripts as such and stand here. An id is never given to another rule.
 
 mod appr;
+mod cmd;
 mod cur;
 mod delta;
+mod err;
 mod hs;
 mod item;
 mod items;

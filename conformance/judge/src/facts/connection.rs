@@ -1,12 +1,32 @@
 //! What is known of a connection: its handshake, and what it was granted.
 
+use std::sync::Arc;
+
 use super::hash::Id;
 use super::{Answer, Request, Value};
 use crate::rules::table::Version;
 
+/// What the bundle of a connection lists.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    /// Code and kind of each error, override kinds included.
+    pub(crate) errors: Vec<(i64, String)>,
+    /// Names of the methods, sorted.
+    pub(crate) methods: Vec<String>,
+}
+
+impl Listed {
+    /// Whether it lists a method.
+    pub(crate) fn has(&self, method: &str) -> bool {
+        self.methods.binary_search_by(|it| it.as_str().cmp(method)).is_ok()
+    }
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
+    /// What its bundle lists.
+    pub(crate) listed: Arc<Listed>,
     /// The host process behind it: another after each `spawn`.
     pub(crate) host: u32,
     /// The revision by which it is judged.
@@ -51,8 +71,9 @@ pub(crate) struct Grants {
 }
 
 impl Connection {
-    pub(crate) fn new(host: u32, revision: Version) -> Self {
+    pub(crate) fn new(host: u32, revision: Version, listed: Arc<Listed>) -> Self {
         Self {
+            listed,
             host,
             revision,
             from_start: false,

@@ -1,8 +1,9 @@
 //! What all monitors may ask: the state of connections and sessions, and what is known of cursors.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use super::connection::Connection;
+use super::connection::{Connection, Listed};
 use super::cursors::{Cursors, Sight};
 use super::hash::{Id, Map};
 use super::session::{Attached, Epoch, Known, State, Turn};
@@ -82,16 +83,17 @@ impl Core {
 
     // What follows is for the maker of facts.
 
-    pub(crate) fn connect(&mut self, revision: Version) {
+    pub(crate) fn connect(&mut self, revision: Version, listed: Arc<Listed>) {
         self.hosts += 1;
-        self.connections.push(Connection::new(self.hosts, revision));
+        self.connections.push(Connection::new(self.hosts, revision, listed));
     }
 
     pub(crate) fn is_connected(&self, conn: u32) -> bool {
         (conn as usize) < self.connections.len()
     }
 
-    pub(crate) fn set_revision(&mut self, conn: u32, revision: Version) {
+    pub(crate) fn set_revision(&mut self, conn: u32, revision: Version, listed: Arc<Listed>) {
+        self.connections[conn as usize].listed = listed;
         self.connections[conn as usize].revision = revision;
     }
 
@@ -262,7 +264,9 @@ impl Core {
             "spawn" => {
                 self.hosts += 1;
                 let (host, revision) = (self.hosts, self.connection(conn).revision);
-                self.connections[conn as usize] = Connection { from_start: true, ..Connection::new(host, revision) };
+                let listed = Arc::clone(&self.connection(conn).listed);
+                self.connections[conn as usize] =
+                    Connection { from_start: true, ..Connection::new(host, revision, listed) };
                 self.attached.retain(|(owner, _), _| *owner != conn);
                 self.last.retain(|(owner, _), _| *owner != conn);
             }

@@ -91,8 +91,8 @@ struct Approval {
     resolved: Option<Resolved>,
     /// Line in which it was shown again after it was resolved.
     shown_again: Option<u64>,
-    /// The command of the ack that was the last, and the line of that ack.
-    last_word: Option<(Id, u64)>,
+    /// Line of the ack that was the last.
+    last_word: Option<u64>,
     /// An acked stage whose `approval/updated` is to come.
     stage: Option<Stage>,
     /// The newest resolved stage.
@@ -167,7 +167,6 @@ struct Race {
 struct Decide {
     approval: (Id, Id),
     asks: Option<Asks>,
-    command: Option<Id>,
     is_repeated: bool,
     races: bool,
     was_resolved: bool,

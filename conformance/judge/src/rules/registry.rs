@@ -18,8 +18,10 @@ families! {
     appr;
     appr::modes;
     appr::pending;
+    cmd;
     cur;
     delta;
+    err;
     hs;
     item;
     items;

@@ -9,6 +9,7 @@ use super::registry::FAMILIES;
 use super::table::{Table, Version};
 use super::tally::{RuleVerdict, Tally};
 use super::{Rule, registry};
+use crate::facts::connection::Listed;
 use crate::facts::core::Seeing;
 use crate::facts::document::Tree;
 use crate::facts::hash::Hash;
@@ -52,6 +53,7 @@ struct Running {
 #[derive(Debug)]
 struct Routes {
     methods: Vec<Route>,
+    listed: Arc<Listed>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -131,13 +133,16 @@ impl Watch {
         let revision = Version::parse(schema.label()).unwrap_or(Version::NEWEST);
         let routes = self.routes.entry(schema.label().to_owned()).or_insert_with(|| {
             let methods = schema.methods.iter().map(|method| Route::of(&method.name, FAMILIES)).collect();
-            Arc::new(Routes { methods })
+            let mut names: Vec<String> = schema.methods.iter().map(|method| method.name.clone()).collect();
+            names.sort_unstable();
+            let listed = Arc::new(Listed { errors: schema.source.errors.clone(), methods: names });
+            Arc::new(Routes { methods, listed })
         });
         if self.core.is_connected(conn) {
-            self.core.set_revision(conn, revision);
+            self.core.set_revision(conn, revision, Arc::clone(&routes.listed));
             self.of_connection[conn as usize] = Arc::clone(routes);
         } else {
-            self.core.connect(revision);
+            self.core.connect(revision, Arc::clone(&routes.listed));
             self.of_connection.push(Arc::clone(routes));
         }
     }

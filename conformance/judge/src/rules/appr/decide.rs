@@ -22,7 +22,6 @@ impl Approvals {
         let mut decide = Decide {
             approval: (session, id),
             asks: None,
-            command: request.command,
             is_repeated,
             races: false,
             was_resolved: false,
@@ -269,9 +268,9 @@ fn feedback(accepts: bool, params: Value<'_>, line: Option<u64>, answer: &Answer
 
 /// What an ack promises (APPR-12).
 fn acked(approval: &mut Approval, decide: &Decide, answer: &Answer<'_>, out: &mut Out<'_>) {
-    let (Some(result), Some(params), Some(command)) = (answer.result(), answer.params, decide.command) else { return };
+    let (Some(result), Some(params)) = (answer.result(), answer.params) else { return };
     if result.get("terminal").and_then(|it| it.bool()) == Some(true) {
-        approval.last_word = Some((command, answer.at.line));
+        approval.last_word = Some(answer.at.line);
         if approval.resolved.is_some() {
             out.exercised(APPR_12);
         }

@@ -196,15 +196,8 @@ impl Approvals {
             host,
             stopped: self.stops.since(opened_at),
         };
-        if let Some((command, line)) = approval.last_word {
+        if approval.last_word.is_some() {
             out.exercised(APPR_12);
-            if resolved.command.is_some_and(|it| it != command) {
-                out.violated(APPR_12, event, "/decidedByCommandId")
-                    .expected("the command whose ack was the last word")
-                    .actual(params.get("decidedByCommandId").map_or_else(String::new, |it| it.shown()))
-                    .contradicts(line)
-                    .done();
-            }
         }
         if let Some(stage) = approval.stage.filter(|stage| stage.within == event.within()) {
             out.violated(APPR_12, event, "")
@@ -275,7 +268,7 @@ impl Approvals {
                 continue;
             }
             let (rule, expected, line) = match (approval.last_word, stop) {
-                (Some((_, line)), _) => (APPR_12, "approval/resolved before the end of the turn, as acked", line),
+                (Some(line), _) => (APPR_12, "approval/resolved before the end of the turn, as acked", line),
                 (None, Some(line)) => (APPR_18, "the approval resolved before the end of the turn", line),
                 (None, None) if self.stops.since(opened.seen.line) => continue,
                 (None, None) => (APPR_4, "a turn that waits for the approval", opened.seen.line),

@@ -304,8 +304,10 @@ impl Modes {
         }
         let Some(command) = command else { return };
         let key = (event.at.conn, session);
-        match self.awaited.get(&key) {
-            Some(awaited) if awaited.command == command => {
+        // Whose command it names is another rule (CMD-20).
+        let is_it = |it: &Awaited| it.command == command || it.mode == mode;
+        match self.awaited.get(&key).filter(|it| is_it(it)) {
+            Some(awaited) => {
                 if awaited.mode != mode {
                     out.violated(APPR_24, event, "/mode")
                         .expected("the mode of the command")
@@ -315,7 +317,7 @@ impl Modes {
                 }
                 self.awaited.remove(&key);
             }
-            _ => drop(self.changed.insert(command, (event.at.line, mode))),
+            None => drop(self.changed.insert(command, (event.at.line, mode))),
         }
     }
 
