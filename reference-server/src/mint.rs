@@ -64,6 +64,21 @@ impl Mint {
         }
     }
 
+    /// What a seeded clock says after so many milliseconds; nothing where time passes by itself.
+    pub fn in_ms(&self, ms: u64) -> Option<i64> {
+        match self.clock {
+            Clock::System => None,
+            Clock::Seeded(now) => Some(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))),
+        }
+    }
+
+    /// Tells a seeded clock that it is no earlier than that.
+    pub fn reach(&mut self, then: Option<i64>) {
+        if let (Clock::Seeded(now), Some(then)) = (&mut self.clock, then) {
+            *now = (*now).max(then);
+        }
+    }
+
     /// Random bits (splitmix64).
     pub fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::mint::SharedMint;
+
 pub use self::core::{Closing, Core};
 pub use self::execute::{Prepared, Request, digest};
 pub use self::followers::Followers;
@@ -26,6 +28,7 @@ pub struct Loaded {
     /// Its id.
     pub id: String,
     core: Mutex<Core>,
+    mint: SharedMint,
     commands: mpsc::Sender<Message>,
     urgent: mpsc::Sender<Message>,
 }
@@ -56,7 +59,8 @@ impl Loaded {
         let (commands, command_queue) = mpsc::channel(capacity.max(1));
         let (urgent, urgent_queue) = mpsc::channel(capacity.max(1));
         let id = core.state.header.session_id.clone();
-        let loaded = Arc::new(Self { id, core: Mutex::new(core), commands, urgent });
+        let mint = core.host.mint.clone();
+        let loaded = Arc::new(Self { id, core: Mutex::new(core), mint, commands, urgent });
         loaded.core().handle = Some(Arc::downgrade(&loaded));
         tokio::spawn(work(Arc::clone(&loaded), command_queue, urgent_queue));
         loaded
@@ -88,10 +92,14 @@ impl Loaded {
 
     /// Does something to the session after a while, unless it is gone by then.
     pub fn later(self: &Arc<Self>, delay_ms: u64, work: impl FnOnce(&mut Core) + Send + 'static) {
-        let weak = Arc::downgrade(self);
+        let (weak, then) = (Arc::downgrade(self), self.mint.lock().in_ms(delay_ms));
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
             if let Some(loaded) = weak.upgrade() {
+                let work = move |core: &mut Core| {
+                    core.host.mint.lock().reach(then);
+                    work(core);
+                };
                 loaded.post(Message::Do(Box::new(work))).await;
             }
         });

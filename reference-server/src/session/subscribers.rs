@@ -158,6 +158,13 @@ impl Core {
         }
     }
 
+    /// Makes a request that no prompt stands behind to all subscribers.
+    pub fn request(&self, method: &str, params: &Value) {
+        for subscriber in &self.subscribers {
+            subscriber.connection.ask(method, params);
+        }
+    }
+
     /// Sends the host request of an open prompt to all subscribers, or to one.
     pub fn ask(&self, method: &'static str, id: &str, only: Option<&Arc<Connection>>) {
         let prompts = match method {

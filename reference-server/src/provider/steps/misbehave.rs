@@ -5,6 +5,7 @@
 //!   What is protected is not lost, and does not count.
 //! - `notify {"method", "params"?, "session"?}`: a notification outside the view to every connection, whatever its name; `session`
 //!   true adds the `sessionId`.
+//! - `request {"method", "params"?}`: a request of the host to every subscriber, whatever its name; the answer changes nothing.
 
 use serde_json::Value;
 
@@ -15,6 +16,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb { name: ACK_LAST, members: &[], expand: ack_last },
     Verb { name: "lose", members: &["events"], expand: lose },
     Verb { name: "notify", members: &["method", "params", "session"], expand: notify },
+    Verb { name: "request", members: &["method", "params"], expand: request },
 ];
 
 /// The verb that `provider::answers_last` looks for.
@@ -44,6 +46,16 @@ fn notify(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
             params.insert("sessionId".to_owned(), core.state.header.session_id.as_str().into());
         }
         core.host.broadcast(&method, &Value::Object(params));
+        Vec::new()
+    }))])
+}
+
+fn request(args: &mut Args, _: &mut Stage<'_>) -> Result<Vec<Action>, String> {
+    let method = args.text("method")?.ok_or("`method` is missing")?;
+    let params = args.object("params")?;
+    args.end()?;
+    Ok(vec![Action::Do(Box::new(move |core| {
+        core.request(&method, &Value::Object(params));
         Vec::new()
     }))])
 }
