@@ -121,8 +121,12 @@ fn skill_folders() -> BTreeMap<String, PathBuf> {
     all.into_iter().filter_map(|(name, folder)| Some((name.to_owned(), folder?.join("skills")))).collect()
 }
 
-/// The user's data directory, below a folder of our own name.
 fn default_dir() -> Option<PathBuf> {
+    data_folder("sessions")
+}
+
+/// A folder in the user's data directory, below one of our own name.
+pub(crate) fn data_folder(name: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = if cfg!(windows) {
         set("LOCALAPPDATA")
@@ -131,5 +135,5 @@ fn default_dir() -> Option<PathBuf> {
     } else {
         set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")))
     };
-    data.map(|data| data.join("msp-reference-server").join("sessions"))
+    data.map(|data| data.join("msp-reference-server").join(name))
 }

@@ -13,8 +13,11 @@
 //! in the order of the transactions, without waiting for anybody.
 
 mod bindings;
+mod blocking;
+mod catalog;
 mod clock;
 mod configuration;
+mod engine;
 mod event;
 mod failure;
 mod filter;
@@ -25,12 +28,15 @@ mod service;
 mod settings;
 pub mod stdio;
 pub mod store;
+mod wire;
 
 pub use bindings::{Binding, Delivery, Owner, Sink};
 pub use configuration::Configurations;
+pub use engine::{EngineConfiguration, work};
 pub use event::{Event, Trigger};
 pub use failure::Failure;
 pub use filter::Refusal;
 pub use functions::{FUNCTIONS, Function, MISSING};
 pub use server::{Server, Start, Stored};
 pub use settings::{Adapter, Limits, Settings};
+pub use wire::Endpoint;

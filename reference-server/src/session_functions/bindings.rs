@@ -98,6 +98,12 @@ impl Bindings {
 
     /// Hands an event to everyone who wants it: local bindings first, then the feed of the bridges (SF-EVT-3).
     pub(crate) fn publish(&self, event: &Event) {
+        self.publish_local(event);
+        self.publish_feed(event);
+    }
+
+    /// Hands an event to the local bindings alone, as one that came through the feed of another instance.
+    pub(crate) fn publish_local(&self, event: &Event) {
         let wanting = self.live.values().filter(|bound| bound.trigger == event.trigger && bound.filter.wants(event));
         for bound in wanting {
             bound.sink.deliver(Delivery {
@@ -106,6 +112,9 @@ impl Bindings {
                 payload: Arc::clone(&event.payload),
             });
         }
+    }
+
+    fn publish_feed(&self, event: &Event) {
         let mut envelope: Option<Arc<RawValue>> = None;
         for bound in self.live.values().filter(|bound| bound.trigger == Trigger::Feed) {
             let payload = envelope.get_or_insert_with(|| raw(&event.envelope()).into());

@@ -17,7 +17,7 @@ pub(crate) const ID: &str = "session-manager";
 /// Trigger type of changes.
 pub(crate) const TRIGGER: &str = "configuration";
 /// Kind of event when a value was set.
-const UPDATED: &str = "configuration:updated";
+pub(crate) const UPDATED: &str = "configuration:updated";
 
 /// The stored value, and who is told of changes.
 #[derive(Debug)]
@@ -153,7 +153,7 @@ impl Configurations {
 }
 
 /// What is known of the value beside the value.
-fn entry() -> Value {
+pub(crate) fn entry() -> Value {
     json!({
         "id": ID,
         "name": "Session manager",

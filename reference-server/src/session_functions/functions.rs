@@ -29,6 +29,11 @@ impl Function {
     }
 }
 
+/// Whether an id belongs to the session functions.
+pub(crate) fn is_session(id: &str) -> bool {
+    id.starts_with("session::")
+}
+
 /// Whether an id belongs to the store protocol.
 pub(crate) fn is_store(id: &str) -> bool {
     id.starts_with("session::store::")

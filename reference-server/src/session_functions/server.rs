@@ -1,6 +1,7 @@
 //! One instance: its store, its limits, its bindings. Calls are served one at a time; what they announce leaves in that order.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use msp_types::Presence;
@@ -41,6 +42,8 @@ impl Stored for Configurations {
 pub struct Start {
     /// Where state is kept when the configuration does not say.
     pub adapter: Adapter,
+    /// Whether that holds at the start whatever the configuration says, until a reload names another.
+    pub hold: bool,
     /// Folder of `fs` when the configuration names none.
     pub data_dir: Option<PathBuf>,
     /// Address of the engine or endpoint that this instance is reached by; a bridge to it is refused (SF-BRIDGE-8).
@@ -69,7 +72,15 @@ impl Start {
     pub fn embedded(adapter: Adapter, value: Value) -> Self {
         let configurations = Arc::new(Configurations::new(value));
         let stored: Arc<dyn Stored> = Arc::<Configurations>::clone(&configurations);
-        Self { adapter, data_dir: None, own_url: None, seed: None, configurations: Some(configurations), stored }
+        Self {
+            adapter,
+            hold: false,
+            data_dir: None,
+            own_url: None,
+            seed: None,
+            configurations: Some(configurations),
+            stored,
+        }
     }
 }
 
@@ -79,6 +90,28 @@ pub struct Server {
     core: Mutex<Core>,
     bindings: Arc<Mutex<Bindings>>,
     configurations: Option<Arc<Configurations>>,
+    /// How long a call may take with the store in use.
+    pace: AtomicU8,
+}
+
+/// How long calls may take.
+struct Pace;
+
+impl Pace {
+    /// Microseconds.
+    const MEMORY: u8 = 0;
+    /// Writes wait for a disk.
+    const DISK: u8 = 1;
+    /// Everything waits for another instance.
+    const REMOTE: u8 = 2;
+
+    fn of(adapter: &Adapter) -> u8 {
+        match adapter {
+            Adapter::Memory => Self::MEMORY,
+            Adapter::Fs { .. } => Self::DISK,
+            Adapter::Bridge { .. } => Self::REMOTE,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -100,7 +133,7 @@ impl Server {
     /// A text for the user: the value cannot be had or read, or its store cannot be opened.
     pub fn new(start: Start) -> Result<Self, String> {
         let settings = Settings::read(&start.stored.fetch()?)?;
-        let adapter = resolved(&start, settings.adapter)?;
+        let adapter = resolved(&start, settings.adapter.filter(|_| !start.hold))?;
         let bindings = Arc::new(Mutex::new(Bindings::default()));
         let store = store::open(&adapter, feed(&bindings))?;
         let configurations = start.configurations.clone();
@@ -114,7 +147,8 @@ impl Server {
             rejected: 0,
             start,
         };
-        Ok(Self { core: Mutex::new(core), bindings, configurations })
+        let pace = AtomicU8::new(Pace::of(&core.adapter));
+        Ok(Self { core: Mutex::new(core), bindings, configurations, pace })
     }
 
     /// Serves one call. The payload is JSON text.
@@ -139,20 +173,31 @@ impl Server {
             ON_CONFIG_CHANGE => {
                 functions::request::<wire::OnConfigChange>(payload)?;
                 core.reload(&self.bindings)?;
+                self.pace.store(Pace::of(&core.adapter), Ordering::Relaxed);
                 Ok(raw(&OnConfigChangeResponse::new(true)))
             }
             _ => core.serve(&self.bindings, function, payload),
         }
     }
 
-    /// Whether serving a call may take long: then it should not run where others wait.
-    pub fn may_wait(&self, function: &str) -> bool {
-        let reads = functions::Function::of(function).is_none_or(|function| function.reads);
-        match self.core().adapter {
-            Adapter::Memory => false,
-            Adapter::Fs { .. } => !reads,
-            Adapter::Bridge { .. } => true,
-        }
+    /// Serves a call if that takes no waiting: neither for a disk or another instance, nor long for another call.
+    pub fn try_call(&self, function: &str, payload: &str) -> Option<Result<Box<RawValue>, Failure>> {
+        let reads = functions::Function::of(function).is_some_and(|function| function.reads);
+        let mut core = match self.pace.load(Ordering::Relaxed) {
+            Pace::MEMORY if function != ON_CONFIG_CHANGE && functions::is_session(function) => self.core(),
+            Pace::DISK if reads => self.core.try_lock().ok()?,
+            _ => return None,
+        };
+        Some(match function {
+            CONFIG_STATUS => functions::request::<wire::ConfigStatus>(payload).map(|_| raw(&core.status())),
+            _ => core.serve(&self.bindings, function, payload),
+        })
+    }
+
+    /// Whether this instance answers the function, be it with a refusal.
+    pub fn has(&self, function: &str) -> bool {
+        functions::Function::of(function).is_some()
+            || self.configurations.is_some() && function.starts_with("configuration::")
     }
 
     /// Binds events of a trigger type, in place of an earlier binding of the owner with the same id.
@@ -204,7 +249,7 @@ fn feed(bindings: &Arc<Mutex<Bindings>>) -> store::Feed {
     let bindings = Arc::clone(bindings);
     Arc::new(move |envelope: EventEnvelope| {
         if let Some(event) = Event::open(envelope) {
-            lock(&bindings).publish(&event);
+            lock(&bindings).publish_local(&event);
         }
     })
 }

@@ -124,6 +124,17 @@ impl Settings {
         })
     }
 
+    /// The value that is stored where nothing was.
+    pub fn defaults() -> Value {
+        let Limits { default_list_limit, max_list_limit, max_attachment_bytes } = Limits::default();
+        json!({
+            "adapter": { "name": "fs", "config": {} },
+            "default_list_limit": default_list_limit,
+            "max_list_limit": max_list_limit,
+            "max_attachment_bytes": max_attachment_bytes,
+        })
+    }
+
     /// The JSON schema of the value, closed like the reading.
     pub fn schema() -> Value {
         let count = json!({ "type": ["integer", "null"], "minimum": 0 });

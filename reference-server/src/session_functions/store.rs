@@ -1,14 +1,18 @@
 //! What the rules need of a store: reads of records, and mutations that happen whole or not at all.
 
+mod bridge;
 mod catalogue;
 mod memory;
+mod sqlite;
 
 use std::sync::Arc;
 
 use msp_types::session::{AttachmentMeta, EventEnvelope, ListOrder, Role, SessionEntry, SessionMeta};
 
+pub use bridge::Bridge;
 pub use catalogue::Position;
 pub use memory::Memory;
+pub use sqlite::Sqlite;
 
 use super::members::{always, taken};
 use super::settings::Adapter;
@@ -287,11 +291,11 @@ pub type Feed = Arc<dyn Fn(EventEnvelope) + Send + Sync>;
 /// # Errors
 /// A text for the user: it cannot be opened.
 pub(crate) fn open(adapter: &Adapter, feed: Feed) -> Result<Box<dyn Store>, String> {
-    drop(feed);
     match adapter {
         Adapter::Memory => Ok(Box::new(Memory::default())),
-        Adapter::Fs { .. } => Err("the `fs` store is not built yet".to_owned()),
-        Adapter::Bridge { .. } => Err("the `bridge` store is not built yet".to_owned()),
+        Adapter::Fs { data_dir: Some(dir) } => Ok(Box::new(Sqlite::open(dir)?)),
+        Adapter::Fs { data_dir: None } => Err("no folder for sessions".to_owned()),
+        Adapter::Bridge { url, timeout_ms } => Ok(Box::new(Bridge::open(url, *timeout_ms, feed)?)),
     }
 }
 

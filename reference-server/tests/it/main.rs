@@ -3,8 +3,11 @@
 //! - `peer`: the client that the tests are written with.
 //! - `bounds`, `long_session`: what a long session costs to read.
 //! - `connection`: framing, envelope, handshake, gates, errors.
+//! - `session_bridge`: an instance whose records are in another one.
 //! - `session_cases`: the `session::*` functions over case files.
 //! - `session_stdio`: the same over the pipes of the program.
+//! - `session_files`: the file of the `fs` store under damage, reload of the configuration.
+//! - `session_wire`: the same on a listener: connections, bindings, access, bad input, parallel calls.
 //! - `sessions`: start, list, read, resume, fork, leave, the ledger.
 //! - `recap`: recaps, uploads.
 //! - `settings`: settings, usage.
@@ -62,8 +65,11 @@ mod raw_log;
 mod recap;
 mod retention;
 mod scripts;
+mod session_bridge;
 mod session_cases;
+mod session_files;
 mod session_stdio;
+mod session_wire;
 mod sessions;
 mod settings;
 mod shell;

@@ -16,10 +16,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use msp_reference_server::session_functions::{Binding, Delivery, FUNCTIONS, Owner, Server, Sink, Start};
+use msp_reference_server::session_functions::{Adapter, Binding, Delivery, FUNCTIONS, Owner, Server, Sink, Start};
 use msp_types::session::{functions, triggers};
 use msp_types::{Call, Event, from_json_strict};
 use serde_json::{Map, Value, json};
+
+/// A session that only fences tell of.
+pub(crate) const FENCE: &str = "fence";
 
 /// Deliveries in the order in which they came: binding, trigger type, payload.
 pub(crate) type Deliveries = Arc<Mutex<Vec<(String, String, Value)>>>;
@@ -99,7 +102,13 @@ pub(crate) fn cases() -> Vec<(String, Value)> {
 
 /// Runs a case against an instance.
 pub(crate) fn run(name: &str, case: &Value, server: &Server) {
-    let mut run = Run { name, server, known: HashMap::new(), deliveries: Deliveries::default(), step: 0 };
+    run_with(name, case, server, server, &|| {});
+}
+
+/// Runs a case against an instance whose records are in another one: that one serves the store functions. `settle` waits until all
+/// deliveries of what was called have come.
+pub(crate) fn run_with(name: &str, case: &Value, server: &Server, main: &Server, settle: &dyn Fn()) {
+    let mut run = Run { name, server, main, settle, known: HashMap::new(), deliveries: Deliveries::default(), step: 0 };
     for step in case["steps"].as_array().unwrap() {
         run.step(step);
     }
@@ -108,6 +117,8 @@ pub(crate) fn run(name: &str, case: &Value, server: &Server) {
 struct Run<'a> {
     name: &'a str,
     server: &'a Server,
+    main: &'a Server,
+    settle: &'a dyn Fn(),
     known: HashMap<String, Value>,
     deliveries: Deliveries,
     step: usize,
@@ -128,7 +139,9 @@ impl Run<'_> {
             self.call(step);
         }
         let events = step["events"].as_array().cloned().unwrap_or_default();
-        let came = std::mem::take(&mut *self.deliveries.lock().unwrap());
+        (self.settle)();
+        let mut came = std::mem::take(&mut *self.deliveries.lock().unwrap());
+        came.retain(|(.., payload)| payload["session_id"] != FENCE);
         assert_eq!(came.len(), events.len(), "{}: step {}: deliveries {came:#?}", self.name, self.step);
         for (event, (to, trigger, payload)) in events.iter().zip(came) {
             let expected = json!({ "to": event["to"], "type": event["type"], "has": event["has"] });
@@ -154,7 +167,8 @@ impl Run<'_> {
     fn call(&mut self, step: &Value) {
         let function = step["call"].as_str().unwrap();
         let with = step.get("with").map_or_else(|| json!({}), |with| self.filled(with));
-        let answer = self.server.call(function, &with.to_string());
+        let server = if function.starts_with("session::store::") { self.main } else { self.server };
+        let answer = server.call(function, &with.to_string());
         let place = format!("{}: step {}: {function}", self.name, self.step);
         match (step["fails"].as_str(), answer) {
             (None, Ok(answer)) => {
@@ -279,6 +293,53 @@ fn every_case_holds_in_memory() {
     for (name, case) in &cases {
         run(name, case, &Server::new(Start::in_memory()).unwrap());
     }
+}
+
+#[test]
+fn every_case_holds_on_disk_and_is_there_afterwards() {
+    for (name, case) in &cases() {
+        let folder = tempfile::tempdir().unwrap();
+        let start = || Start { data_dir: Some(folder.path().to_owned()), ..Start::embedded(fs(), json!({})) };
+        let server = Server::new(start()).unwrap();
+        run(name, case, &server);
+        let _commits_what_was_written_raw = everything(&server);
+        let before = everything(&server);
+        drop(server);
+        assert_eq!(before, everything(&Server::new(start()).unwrap()), "{name}: after a restart");
+    }
+}
+
+fn fs() -> Adapter {
+    Adapter::Fs { data_dir: None }
+}
+
+/// All that the reads tell of every session.
+pub(crate) fn everything(server: &Server) -> Value {
+    let call = |function: &str, with: Value| -> Value {
+        let answer = server.call(function, &with.to_string());
+        answer.map_or_else(|failure| failure.to_string().into(), |answer| serde_json::from_str(answer.get()).unwrap())
+    };
+    let metas = call("session::list", json!({ "limit": 500, "order": "created_asc" }));
+    let mut all = vec![metas.clone()];
+    for meta in metas["sessions"].as_array().unwrap() {
+        let with = json!({ "session_id": meta["session_id"], "limit": 500, "include_custom": true });
+        for function in
+            ["messages", "messages-tail", "list-attachments", "store::list-entries", "store::get-active-leaf"]
+        {
+            all.push(call(&format!("session::{function}"), with.clone()));
+        }
+        for entry in call("session::store::list-entries", with.clone())["entries"].as_array().unwrap() {
+            let again = json!({ "session_id": meta["session_id"], "entry_id": entry["id"], "message": message("$user", &json!("again")) });
+            if meta["message_count"].as_u64() < Some(50) && entry["id"] != "raw" {
+                all.push(call("session::append", again)); // committed ids stay committed
+            }
+        }
+        for attachment in call("session::list-attachments", with)["attachments"].as_array().unwrap() {
+            let one = json!({ "session_id": meta["session_id"], "attachment_id": attachment["attachment_id"] });
+            all.push(call("session::get-attachment", one));
+        }
+    }
+    all.into()
 }
 
 #[test]

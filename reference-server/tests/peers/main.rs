@@ -1,12 +1,14 @@
 //! What needs others: a published SDK, recorded conversations, git. Where they are absent the tests show as ignored; with `REQUIRE_PEERS=1`
 //! the SDK is installed, and what is absent then fails.
 //!
+//! - `iii`: the published Python iii SDK calls the session functions.
 //! - `sdk`: the published Python SDK drives the server, in a virtual environment that is made only under `REQUIRE_PEERS=1`.
 //! - `git`: the program `git`, which makes worktrees.
 //! - `recorded`: recorded conversations of other hosts, said again.
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod git;
+mod iii;
 mod recorded;
 mod sdk;
 
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
     let mut trials = sdk::trials(required && !arguments.list);
     trials.extend(recorded::trials(required));
     trials.extend(git::trials(required));
+    trials.extend(iii::trials(required && !arguments.list));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
