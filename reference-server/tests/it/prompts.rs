@@ -245,7 +245,7 @@ async fn questions_take_what_they_offer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_timed_question_settles_itself_unless_somebody_engages() {
-    let mut peer = Peer::open(Config::in_memory()).await;
+    let mut peer = Peer::open(Config { seed: Some(1), ..Config::in_memory() }).await;
     let session = peer.start().await;
     let ask = format!("ask {{\"questions\":{QUESTIONS},\"autoResolutionMs\":100}}");
     let (_, asked) = prompted(&mut peer, &session, &ask, "userInput/request").await;
