@@ -551,50 +551,163 @@ pub mod internal {
         Serialize, SerializeMap, Value, Violation, Visitor, fmt,
     };
     use serde::de::{DeserializeSeed, Error};
+    use serde::ser::Serializer;
+    use std::marker::PhantomData;
 
-    /// The name of a member as it was read: its place in the list of names, or the text itself.
-    pub enum Name {
-        Known(usize),
+    /// A type that is read from an object.
+    pub trait Object: Sized {
+        fn read<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
+    }
+
+    /// Reads an object; `name` is the type's own.
+    pub fn object<'de, T: Object, D: Deserializer<'de>>(deserializer: D, name: &'static str) -> Result<T, D::Error> {
+        deserializer.deserialize_map(Whole(name, PhantomData))
+    }
+
+    struct Whole<T>(&'static str, PhantomData<T>);
+
+    impl<'de, T: Object> Visitor<'de> for Whole<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "an object that is a `{}`", self.0)
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::read(map)
+        }
+    }
+
+    /// The name of a member as it was read: its place in a list of names, or the text itself.
+    enum Name {
+        Member(usize),
+        Constant(usize),
         Other(String),
     }
 
     /// Reads a name without allocating where it is known; the search starts behind the last hit, since members mostly come in
     /// the order of the schema.
-    pub struct Names(pub &'static [&'static str], pub usize);
+    struct Names<'a>(&'a [&'static str], &'a [Constant], usize);
 
-    impl<'de> DeserializeSeed<'de> for Names {
+    impl<'de> DeserializeSeed<'de> for Names<'_> {
         type Value = Name;
         fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name, D::Error> {
             deserializer.deserialize_identifier(self)
         }
     }
 
-    impl Visitor<'_> for Names {
+    impl Visitor<'_> for Names<'_> {
         type Value = Name;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a member name")
         }
         fn visit_str<E>(self, text: &str) -> Result<Name, E> {
-            let (before, after) = self.0.split_at(self.1.min(self.0.len()));
+            let (before, after) = self.0.split_at(self.2.min(self.0.len()));
             let behind = after.iter().position(|name| *name == text).map(|at| at + before.len());
-            Ok(match behind.or_else(|| before.iter().position(|name| *name == text)) {
-                Some(at) => Name::Known(at),
-                None => Name::Other(text.to_owned()),
-            })
+            if let Some(at) = behind.or_else(|| before.iter().position(|name| *name == text)) {
+                return Ok(Name::Member(at));
+            }
+            let constant = self.1.iter().position(|constant| constant.name == text);
+            Ok(constant.map_or_else(|| Name::Other(text.to_owned()), Name::Constant))
         }
     }
 
-    /// Fills a member's slot once.
-    pub fn put<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
-        slot: &mut Option<T>,
-        name: &'static str,
-        map: &mut A,
-    ) -> Result<(), A::Error> {
-        if slot.is_some() {
-            return Err(A::Error::duplicate_field(name));
+    /// The place of a member while its object is read, whatever its type: so one loop serves all objects, and each type costs a
+    /// list of places only.
+    pub trait Slot<'de, A: MapAccess<'de>> {
+        fn fill(&mut self, name: &'static str, map: &mut A) -> Result<(), A::Error>;
+    }
+
+    impl<'de, A: MapAccess<'de>, T: Deserialize<'de>> Slot<'de, A> for Option<T> {
+        fn fill(&mut self, name: &'static str, map: &mut A) -> Result<(), A::Error> {
+            if self.is_some() {
+                return Err(A::Error::duplicate_field(name));
+            }
+            *self = Some(map.next_value().map_err(|error| inside(name, &error))?);
+            Ok(())
         }
-        *slot = Some(map.next_value().map_err(|error| inside(name, &error))?);
-        Ok(())
+    }
+
+    /// A member that always has the same text, and what came for it.
+    pub struct Constant {
+        name: &'static str,
+        text: &'static str,
+        found: Option<String>,
+    }
+
+    impl Constant {
+        pub fn new(name: &'static str, text: &'static str) -> Self {
+            Self { name, text, found: None }
+        }
+
+        /// It has to be there with its text.
+        fn judge<E: Error>(&self) -> Result<(), E> {
+            let Self { name, text, found } = self;
+            match found {
+                Some(found) if found == text => Ok(()),
+                Some(found) => Err(E::custom(format_args!("member `{name}` is `{found}`, expected `{text}`"))),
+                None => Err(E::missing_field(name)),
+            }
+        }
+    }
+
+    /// Reads all members of an object into their slots; `names` are those of the slots, in the same order.
+    pub fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
+        mut map: A,
+        names: &'static [&'static str],
+        slots: &mut [&mut dyn Slot<'de, A>],
+        constants: &mut [Constant],
+        unknown: &mut BTreeMap<String, T>,
+    ) -> Result<(), A::Error> {
+        let mut next = 0;
+        while let Some(name) = map.next_key_seed(Names(names, constants, next))? {
+            match name {
+                Name::Member(at) => {
+                    next = at + 1;
+                    slots[at].fill(names[at], &mut map)?;
+                }
+                Name::Constant(at) => constants[at].found.fill(constants[at].name, &mut map)?,
+                Name::Other(name) => {
+                    let value = map.next_value().map_err(|error| inside(&name, &error))?;
+                    unknown.insert(name, value);
+                }
+            }
+        }
+        constants.iter().try_for_each(Constant::judge)
+    }
+
+    /// The slot of a member before anything was read, by how the member may be missing.
+    pub mod empty {
+        pub fn req<T>() -> Option<T> {
+            None
+        }
+        pub fn nullable<T>() -> Option<T> {
+            None
+        }
+        pub fn opt<T: Default>() -> T {
+            T::default()
+        }
+        pub fn presence<T>() -> Option<T> {
+            None
+        }
+    }
+
+    /// The member that a slot holds after all was read; none where a required one did not come.
+    pub mod filled {
+        pub fn req<T>(slot: Option<T>) -> Option<T> {
+            slot
+        }
+        pub fn nullable<T>(slot: Option<T>) -> Option<T> {
+            slot
+        }
+        pub fn opt<T>(slot: T) -> Option<T> {
+            Some(slot)
+        }
+        pub fn presence<T: Default>(slot: Option<T>) -> Option<T> {
+            Some(slot.unwrap_or_default())
+        }
+    }
+
+    pub fn missing<E: Error>(name: &'static str) -> E {
+        E::missing_field(name)
     }
 
     /// An error with the member that it is in, so that the pointer grows on the way out.
@@ -610,58 +723,48 @@ pub mod internal {
         }
     }
 
-    /// Keeps a member that the schema does not name.
-    pub fn keep<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
-        unknown: &mut BTreeMap<String, T>,
-        name: String,
-        map: &mut A,
-    ) -> Result<(), A::Error> {
-        let value = map.next_value().map_err(|error| inside(&name, &error))?;
-        unknown.insert(name, value);
-        Ok(())
-    }
+    /// Writes the members of an object, by how each may be missing. An error is kept to the end, so that writing a member is one
+    /// call without a branch.
+    pub struct Writer<S: Serializer>(Result<S::SerializeMap, S::Error>);
 
-    /// A required member that did not come is an error.
-    pub fn need<T, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
-        slot.ok_or_else(|| E::missing_field(name))
-    }
+    impl<S: Serializer> Writer<S> {
+        pub fn new(serializer: S) -> Self {
+            Self(serializer.serialize_map(None))
+        }
 
-    /// Members that always have the same text have to be there with that text.
-    pub fn constants<E: Error>(found: &[Option<String>], wanted: &[(&'static str, &str)]) -> Result<(), E> {
-        for (found, (name, text)) in found.iter().zip(wanted) {
-            match found {
-                Some(found) if found == text => {}
-                Some(found) => return Err(E::custom(format_args!("member `{name}` is `{found}`, expected `{text}`"))),
-                None => return Err(E::missing_field(name)),
+        pub fn req<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) {
+            if let Ok(map) = &mut self.0 {
+                if let Err(error) = map.serialize_entry(name, value) {
+                    self.0 = Err(error);
+                }
             }
         }
-        Ok(())
-    }
 
-    pub fn write<M: SerializeMap, T: Serialize>(map: &mut M, name: &'static str, value: &T) -> Result<(), M::Error> {
-        map.serialize_entry(name, value)
-    }
-
-    pub fn write_opt<M: SerializeMap, T: Serialize>(
-        map: &mut M,
-        name: &'static str,
-        value: &Option<T>,
-    ) -> Result<(), M::Error> {
-        match value {
-            Some(value) => map.serialize_entry(name, value),
-            None => Ok(()),
+        pub fn nullable<T: Serialize>(&mut self, name: &'static str, value: &Option<T>) {
+            self.req(name, value);
         }
-    }
 
-    pub fn write_presence<M: SerializeMap, T: Serialize>(
-        map: &mut M,
-        name: &'static str,
-        value: &Presence<T>,
-    ) -> Result<(), M::Error> {
-        match value {
-            Presence::Absent => Ok(()),
-            Presence::Null => map.serialize_entry(name, &()),
-            Presence::Value(value) => map.serialize_entry(name, value),
+        pub fn opt<T: Serialize>(&mut self, name: &'static str, value: &Option<T>) {
+            if let Some(value) = value {
+                self.req(name, value);
+            }
+        }
+
+        pub fn presence<T: Serialize>(&mut self, name: &'static str, value: &Presence<T>) {
+            match value {
+                Presence::Absent => {}
+                Presence::Null => self.req(name, &()),
+                Presence::Value(value) => self.req(name, value),
+            }
+        }
+
+        /// Writes what the schema does not name, and ends the object.
+        pub fn end<T: Serialize>(self, unknown: &BTreeMap<String, T>) -> Result<S::Ok, S::Error> {
+            let mut map = self.0?;
+            for (name, value) in unknown {
+                map.serialize_entry(name, value)?;
+            }
+            map.end()
         }
     }
 
@@ -938,70 +1041,41 @@ macro_rules! wire {
         }
 
         #[allow(deprecated, reason = "a member may be; the type itself still has it")]
-        const _: () = {
-            const CONSTANTS: &[(&str, &str)] = &[$(($cwire, $ctext),)*];
-            const NAMES: &[&str] = &[$($cwire,)* $($(#[cfg(feature = $gate)])? $wire,)*];
-
-            struct __Members;
-
-            impl<'de> ::serde::de::Visitor<'de> for __Members {
-                type Value = $name;
-
-                #[inline]
-                fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                    f.write_str(concat!("an object that is a `", stringify!($name), "`"))
-                }
-
-                #[allow(unused_assignments, unused_variables, unused_mut, clippy::never_loop, reason = "types without members")]
-                fn visit_map<__A: ::serde::de::MapAccess<'de>>(self, mut map: __A) -> ::std::result::Result<$name, __A::Error> {
-                    $($(#[cfg(feature = $gate)])? let mut $field = ::std::option::Option::None;)*
-                    let mut constants = [const { ::std::option::Option::None }; CONSTANTS.len()];
-                    let mut $unknown: $rest = ::std::default::Default::default();
-                    let mut next = 0;
-                    while let ::std::option::Option::Some(key) = map.next_key_seed(words::internal::Names(NAMES, next))? {
-                        match key {
-                            words::internal::Name::Other(name) => words::internal::keep(&mut $unknown, name, &mut map)?,
-                            words::internal::Name::Known(at) => {
-                                next = at + 1;
-                                if at < CONSTANTS.len() {
-                                    words::internal::put(&mut constants[at], CONSTANTS[at].0, &mut map)?;
-                                    continue;
-                                }
-                                let mut n = CONSTANTS.len();
-                                $($(#[cfg(feature = $gate)])? {
-                                    if at == n { words::internal::put(&mut $field, $wire, &mut map)?; continue; }
-                                    n += 1;
-                                })*
-                            }
-                        }
-                    }
-                    words::internal::constants(&constants, CONSTANTS)?;
-                    ::std::result::Result::Ok($name {
-                        $($(#[cfg(feature = $gate)])? $field: member!(@finish $kind $field $wire),)*
-                        $unknown,
-                    })
-                }
+        impl words::internal::Object for $name {
+            fn read<'de, __A: ::serde::de::MapAccess<'de>>(map: __A) -> ::std::result::Result<Self, __A::Error> {
+                $($(#[cfg(feature = $gate)])? let mut $field = words::internal::empty::$kind::<$ty>();)*
+                let mut $unknown: $rest = ::std::collections::BTreeMap::new();
+                words::internal::read(
+                    map,
+                    &[$($(#[cfg(feature = $gate)])? $wire,)*],
+                    &mut [$($(#[cfg(feature = $gate)])? &mut $field,)*],
+                    &mut [$(words::internal::Constant::new($cwire, $ctext),)*],
+                    &mut $unknown,
+                )?;
+                $($(#[cfg(feature = $gate)])?
+                let ::std::option::Option::Some($field) = words::internal::filled::$kind($field) else {
+                    return ::std::result::Result::Err(words::internal::missing($wire));
+                };)*
+                ::std::result::Result::Ok($name { $($(#[cfg(feature = $gate)])? $field,)* $unknown })
             }
+        }
 
-            impl<'de> ::serde::Deserialize<'de> for $name {
-                fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
-                    deserializer.deserialize_map(__Members)
-                }
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<__D: ::serde::Deserializer<'de>>(deserializer: __D) -> ::std::result::Result<Self, __D::Error> {
+                words::internal::object(deserializer, stringify!($name))
             }
+        }
 
-            impl ::serde::Serialize for $name {
-                fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
-                    use ::serde::ser::SerializeMap as _;
-                    let mut map = serializer.serialize_map(::std::option::Option::None)?;
-                    $(map.serialize_entry($cwire, $ctext)?;)*
-                    $($(#[cfg(feature = $gate)])? member!(@write $kind map $wire self.$field)?;)*
-                    for (name, value) in &self.$unknown {
-                        map.serialize_entry(name, value)?;
-                    }
-                    map.end()
-                }
+        #[allow(deprecated, reason = "a member may be; the type itself still has it")]
+        impl ::serde::Serialize for $name {
+            #[allow(unused_mut, reason = "types without members")]
+            fn serialize<__S: ::serde::Serializer>(&self, serializer: __S) -> ::std::result::Result<__S::Ok, __S::Error> {
+                let mut object = words::internal::Writer::new(serializer);
+                $(object.req($cwire, $ctext);)*
+                $($(#[cfg(feature = $gate)])? object.$kind($wire, &self.$field);)*
+                object.end(&self.$unknown)
             }
-        };
+        }
 
         checks! { $name $($(closed $closed,)? $(rest $inner,)? $(self [$($own)*],)? $($cname $cfield [$($limit)*] $(@ $cgate)?,)*)? }
         describe! { @object $name ($($schema)?) [$($cwire = $ctext,)*] [$($wire $kind $(@ $gate)? $ty,)*] $rest
@@ -1022,30 +1096,6 @@ macro_rules! member {
     };
     (@new presence $field:ident) => {
         words::Presence::Absent
-    };
-    (@finish req $field:ident $wire:literal) => {
-        words::internal::need($field, $wire)?
-    };
-    (@finish nullable $field:ident $wire:literal) => {
-        words::internal::need($field, $wire)?
-    };
-    (@finish opt $field:ident $wire:literal) => {
-        $field
-    };
-    (@finish presence $field:ident $wire:literal) => {
-        $field.unwrap_or_default()
-    };
-    (@write req $map:ident $wire:literal $value:expr) => {
-        words::internal::write(&mut $map, $wire, &$value)
-    };
-    (@write nullable $map:ident $wire:literal $value:expr) => {
-        words::internal::write(&mut $map, $wire, &$value)
-    };
-    (@write opt $map:ident $wire:literal $value:expr) => {
-        words::internal::write_opt(&mut $map, $wire, &$value)
-    };
-    (@write presence $map:ident $wire:literal $value:expr) => {
-        words::internal::write_presence(&mut $map, $wire, &$value)
     };
 }
 
@@ -1129,6 +1179,7 @@ macro_rules! closed_enum {
 macro_rules! text {
     ($name:ident |$text:ident| $pick:expr) => {
         impl ::std::fmt::Display for $name {
+            #[inline]
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str(self.as_str())
             }
@@ -1138,6 +1189,7 @@ macro_rules! text {
             fn deserialize<__D: ::serde::Deserializer<'de>>(
                 deserializer: __D,
             ) -> ::std::result::Result<Self, __D::Error> {
+                #[inline]
                 fn pick($text: &str) -> ::std::option::Option<$name> {
                     $pick
                 }
