@@ -8,10 +8,13 @@ mod cmd;
 mod cur;
 mod delta;
 mod err;
+mod gap;
 mod hs;
 mod item;
 mod items;
+mod page;
 mod stops;
+mod sub;
 mod uin;
 
 pub(crate) mod claims;

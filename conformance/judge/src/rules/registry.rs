@@ -22,9 +22,12 @@ families! {
     cur;
     delta;
     err;
+    gap;
     hs;
     item;
     items;
+    page;
+    sub;
     uin;
 }
 

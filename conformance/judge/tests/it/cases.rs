@@ -164,4 +164,4 @@ fn every_judged_rule_has_a_case_that_passes_and_one_that_fails() {
 }
 
 /// Rules of level MUST whose every breach is a warning, because the text leaves room.
-const ONLY_WARN: &[&str] = &["ITEM-7"];
+const ONLY_WARN: &[&str] = &["ITEM-7", "GAP-6"];
