@@ -15,6 +15,7 @@ mod items;
 mod page;
 mod stops;
 mod sub;
+mod turn;
 mod uin;
 
 pub(crate) mod claims;

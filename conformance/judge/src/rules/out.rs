@@ -166,6 +166,14 @@ impl Violation<'_> {
         self.with(|it| it.finding.line = line)
     }
 
+    /// Another frame of the same connection is at fault: at a line, of a method, at a place in it.
+    pub(crate) fn elsewhere(self, line: u64, method: &str, pointer: &str) -> Self {
+        self.with(|it| {
+            (it.finding.line, it.finding.method) = (line, Some(method.to_owned()));
+            pointer.clone_into(&mut it.finding.pointer);
+        })
+    }
+
     /// It is a warning, whatever the level of the rule.
     pub(crate) fn warn(self) -> Self {
         self.with(|it| it.finding.severity = Severity::Warning)

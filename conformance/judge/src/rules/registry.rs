@@ -28,6 +28,7 @@ families! {
     items;
     page;
     sub;
+    turn;
     uin;
 }
 
