@@ -36,6 +36,8 @@ fn main() -> ExitCode {
             return ExitCode::from(NO_CONFIGURATION);
         }
     };
+    #[cfg(unix)]
+    allow_many_files();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -55,4 +57,13 @@ fn main() -> ExitCode {
             ExitCode::from(UNHANDLED)
         }
     }
+}
+
+/// Every loaded session keeps two files open, and where a shell allows 1,024 a system often allows many more.
+#[cfg(unix)]
+fn allow_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Where that is refused, the host serves as many sessions as it may.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

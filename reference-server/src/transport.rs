@@ -62,8 +62,8 @@ async fn read<R: AsyncRead + Unpin>(host: &Arc<Host>, connection: &Arc<Connectio
 
 /// Writes frames in order, and flushes when there is nothing left to add.
 async fn write<W: AsyncWrite + Unpin>(connection: Arc<Connection>, mut output: W) {
-    while let Some(frame) = connection.outbox.pop().await {
-        let written = match output.write_all(&frame).await {
+    while let Some(frames) = connection.outbox.pop().await {
+        let written = match output.write_all(&frames).await {
             Ok(()) => output.flush().await,
             Err(error) => Err(error),
         };

@@ -103,9 +103,11 @@ impl Client {
     }
 }
 
-/// The id of an answer. Members are sorted, so it stands first.
+/// The id of an answer. Members are sorted: it stands first, and where a request has its method an answer has its result.
 pub(crate) fn id_of(line: &str) -> Option<u64> {
-    line.strip_prefix(r#"{"id":"#)?.split(',').next()?.parse().ok().filter(|_| !line.contains(r#""method":"#))
+    assert!(!line.starts_with(r#"{"error""#), "{line}");
+    let (id, rest) = line.strip_prefix(r#"{"id":"#)?.split_once(',')?;
+    id.parse().ok().filter(|_| rest.starts_with(r#""jsonrpc":"2.0","result""#))
 }
 
 /// A command id that this process did not use before.

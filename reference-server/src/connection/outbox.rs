@@ -8,6 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+/// A write takes this part of a queue at most, since what it took is no longer bounded with the rest: to write each frame by itself
+/// costs more than to make it.
+const A_WRITE: usize = 64;
+/// Bytes that frames are joined to.
+const A_WRITE_BYTES: usize = 64 * 1024;
+
 /// The queue of one connection.
 #[derive(Debug)]
 pub struct Outbox {
@@ -24,6 +30,25 @@ struct Queue {
     bytes: usize,
     closed: bool,
     broken: bool,
+}
+
+impl Queue {
+    /// Takes at most so many frames, and no more once they are long.
+    fn take(&mut self, most: usize) -> Option<Vec<u8>> {
+        let mut taken = self.frames.pop_front()?;
+        self.bytes -= taken.len();
+        for _ in 1..most {
+            let fits = |frame: &Vec<u8>| taken.len() + frame.len() <= A_WRITE_BYTES;
+            if !self.frames.front().is_some_and(fits) {
+                break;
+            }
+            if let Some(frame) = self.frames.pop_front() {
+                self.bytes -= frame.len();
+                taken.extend_from_slice(&frame);
+            }
+        }
+        Some(taken)
+    }
 }
 
 /// Whether a frame may be dropped.
@@ -60,16 +85,15 @@ impl Outbox {
         true
     }
 
-    /// The next frame; `None` once the queue is closed and empty.
+    /// The next frames, one behind the other as far as they are there and are few; `None` once the queue is closed and empty.
     pub async fn pop(&self) -> Option<Vec<u8>> {
         loop {
             {
                 let mut queue = self.queue();
-                if let Some(frame) = queue.frames.pop_front() {
-                    queue.bytes -= frame.len();
+                if let Some(frames) = queue.take(1 + self.most_frames / A_WRITE) {
                     drop(queue);
                     self.writable.notify_waiters();
-                    return Some(frame);
+                    return Some(frames);
                 }
                 if queue.closed || queue.broken {
                     return None;
