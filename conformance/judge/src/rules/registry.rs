@@ -23,10 +23,13 @@ families! {
     delta;
     err;
     gap;
+    goal;
     hs;
     item;
     items;
     page;
+    read_output;
+    state;
     sub;
     turn;
     uin;

@@ -227,6 +227,10 @@ impl Commands {
             return;
         }
         let rule = if same == Same::Bytes { CMD_6 } else { CMD_8 };
+        // GOAL-7 says it for goals.
+        if answer.at.method.starts_with("goal/") {
+            return;
+        }
         out.exercised(rule);
         if answer.result().map(|it| it.hash()) != Some(hash) {
             wrong(rule, answer, "the first answer again", "", line, out);
