@@ -48,16 +48,17 @@ impl Command for SessionCompact {
     }
 }
 
-/// The run whose context is meant; the item belongs to it while it is the running one. A run that is over gets no more items, so
-/// the item of a session at rest belongs to none.
+/// The run whose context is meant, which owns the item (ITEM-1): the running one, the named one, or the last one of a session at rest.
 fn run(state: &State, turn_id: Option<&str>) -> Result<Option<String>, Refusal> {
     let active = state.turns.active.as_ref().map(|turn| turn.turn_id.as_str());
     match (turn_id, active) {
         (Some(turn_id), _) if !is_uuid(turn_id, false) => Err(Refusal::invalid_params("`turnId` is no UUID")),
         (None, Some(active)) => Ok(Some(active.to_owned())),
         (Some(turn_id), Some(active)) if turn_id == active => Ok(Some(active.to_owned())),
-        (Some(turn_id), _) if state.turns.ended.contains_key(turn_id) => Ok(None),
-        (None, None) if !state.turns.ended.is_empty() => Ok(None),
+        (Some(turn_id), _) if state.turns.ended.contains_key(turn_id) => Ok(Some(turn_id.to_owned())),
+        (None, None) if !state.turns.ended.is_empty() => {
+            Ok(state.turns.last.as_ref().and_then(|last| last["turnId"].as_str()).map(str::to_owned))
+        }
         (Some(turn_id), _) => Err(Refusal::rejected("missing_run", format!("no turn `{turn_id}` ran here"))),
         (None, None) => Err(Refusal::rejected("missing_run", "no turn ran yet")),
     }
