@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tokio::time::Instant;
+
 /// Where the seeded clock begins: 2026-01-01T00:00:00Z.
 const SEEDED_START_MS: i64 = 1_767_225_600_000;
 
@@ -18,7 +20,9 @@ pub struct Mint {
 
 #[derive(Debug)]
 enum Clock {
-    System,
+    /// The time of the system when the host began, and what has passed since: it never goes back, and a runtime that stands still
+    /// stops it.
+    System(SystemTime, Instant),
     /// Moves by one millisecond a reading, and by the delays that the provider plays.
     Seeded(i64),
 }
@@ -32,7 +36,7 @@ impl SharedMint {
     pub fn new(seed: Option<u64>) -> Self {
         let (clock, random) = match seed {
             Some(seed) => (Clock::Seeded(SEEDED_START_MS), seed),
-            None => (Clock::System, RandomState::new().build_hasher().finish()),
+            None => (Clock::System(SystemTime::now(), Instant::now()), RandomState::new().build_hasher().finish()),
         };
         Self(Arc::new(Mutex::new(Mint { clock, random, last_id: (0, 0), requests: 0 })))
     }
@@ -47,7 +51,7 @@ impl Mint {
     /// Unix time in milliseconds.
     pub fn now_ms(&mut self) -> i64 {
         match &mut self.clock {
-            Clock::System => SystemTime::now()
+            Clock::System(start, began) => (*start + began.elapsed())
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
             Clock::Seeded(now) => {
@@ -67,7 +71,7 @@ impl Mint {
     /// What a seeded clock says after so many milliseconds; nothing where time passes by itself.
     pub fn in_ms(&self, ms: u64) -> Option<i64> {
         match self.clock {
-            Clock::System => None,
+            Clock::System(..) => None,
             Clock::Seeded(now) => Some(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))),
         }
     }

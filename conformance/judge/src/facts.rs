@@ -195,6 +195,13 @@ impl<'f> Answer<'f> {
         }
     }
 
+    /// Whether the ledger refused the command before anybody looked at what it names (ERR-10, CMD-7, CMD-12).
+    pub(crate) fn is_of_ledger(&self) -> bool {
+        let reason = self.data("reason");
+        let of_ledger = reason.is_some_and(|it| it.is("command_id_conflict") || it.is("abandoned"));
+        self.code() == Some(-32030) && of_ledger
+    }
+
     /// The code of the error, where it is one.
     pub(crate) fn code(&self) -> Option<i64> {
         match self.outcome {

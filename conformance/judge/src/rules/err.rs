@@ -158,7 +158,10 @@ impl Errors {
         if is_absent {
             self.absent.insert(key, answer.at.line);
         }
-        if connection.listed.has(answer.at.method) || connection.experimental() != Some(false) {
+        // The other surface may list it (EXP-1).
+        let is_gated =
+            answer.code() == Some(-32601) && answer.data("kind").is_some_and(|it| it.is("experimentalRequired"));
+        if is_gated || connection.listed.has(answer.at.method) || connection.experimental() != Some(false) {
             return;
         }
         out.exercised(ERR_9);

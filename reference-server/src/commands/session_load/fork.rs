@@ -82,7 +82,7 @@ fn show_side(call: &HostCall<'_>, params: &SessionSideChatParams, side_id: &str)
         return Ok(Vec::new());
     }
     let item_id = call.host.mint.lock().uuid();
-    let members = json!({ "sideSessionId": side_id, "commandId": params.command_id });
+    let members = json!({ "sideSessionId": side_id });
     core.commit(vec![items::start(&items::new(&item_id, "sideChat", None, members))])
 }
 

@@ -118,6 +118,7 @@ pub(super) struct Settings {
     /// Keeps its sessions in a folder.
     #[serde(default)]
     pub(super) durable: bool,
+    seed: Option<u64>,
     script: Option<Vec<Line>>,
     approval_mode: Option<String>,
     command_capacity: Option<usize>,
@@ -185,8 +186,6 @@ pub(super) struct Step {
     /// Frames that come after it, in this order; others may come between.
     #[serde(default)]
     pub(super) then: Vec<String>,
-    /// Whether the same command is sent once more and must be answered the same.
-    pub(super) replay: Option<bool>,
 }
 
 /// A line of a prompt or a script.
@@ -254,7 +253,7 @@ impl Settings {
     /// The settings as the host takes them; `dir` is where it keeps sessions if it keeps any.
     pub(super) fn config(&self, dir: &Path, fill: impl Fn(&str) -> String) -> Config {
         let mut config = if self.durable { Config::durable(dir.to_owned()) } else { Config::in_memory() };
-        config.seed = Some(1);
+        config.seed = self.seed;
         if let Some(lines) = &self.script {
             let lines: Vec<_> = lines.iter().map(Line::text).collect();
             config.script = Script::parse(&fill(&lines.join("\n"))).unwrap();

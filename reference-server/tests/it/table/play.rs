@@ -216,7 +216,7 @@ impl Play {
         let peer = self.peer(step);
         let answer = peer.call(method, params.clone()).await;
         let settles = answer.as_ref().map_or_else(|error| error["code"] == -32030, |_| true);
-        if is_command(method) && settles && step.replay != Some(false) {
+        if is_command(method) && settles {
             let again = peer.call(method, params).await;
             if again != answer {
                 return Err(format!("sent once more, `{method}` was answered with {again:?} instead of {answer:?}"));

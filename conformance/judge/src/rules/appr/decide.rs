@@ -45,7 +45,8 @@ impl Approvals {
         if let Some(result) = answer.result() {
             echo(answer, result, out);
         }
-        if answer.code().is_some_and(|code| NOT_ADMITTED.contains(&code)) || decide.is_repeated {
+        let is_admitted = !answer.is_of_ledger() && !answer.code().is_some_and(|code| NOT_ADMITTED.contains(&code));
+        if !is_admitted || decide.is_repeated {
             if let (true, Some(approval)) = (decide.races, self.known.get_mut(&decide.approval)) {
                 approval.race = None;
             }
@@ -157,8 +158,8 @@ fn echo(answer: &Answer<'_>, result: Value<'_>, out: &mut Out<'_>) {
 
 /// APPR-11: an approval that no frame of the host ever named.
 fn unknown(answer: &Answer<'_>, out: &mut Out<'_>) {
-    if matches!(answer.code(), Some(-32020 | -32024)) {
-        return;
+    if matches!(answer.code(), Some(-32020 | -32024 | -32602)) {
+        return; // refused before the approval was looked for (ERR-10)
     }
     out.exercised(APPR_11);
     if answer.code() != Some(-32050) {

@@ -191,7 +191,7 @@ impl Modes {
     fn ceiling(&mut self, answer: &Answer<'_>, session: Id, mode: Id, command: Id, out: &mut Out<'_>) {
         let host = out.core().connection(answer.at.conn).host;
         let is_refused = answer.code() == Some(-32030);
-        if !is_refused && answer.result().is_none() {
+        if answer.is_of_ledger() || (!is_refused && answer.result().is_none()) {
             return;
         }
         out.exercised(APPR_25);

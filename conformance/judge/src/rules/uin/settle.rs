@@ -48,14 +48,14 @@ impl Prompts {
         if let Some(result) = answer.result() {
             echo(answer, result, out);
         }
-        if settling.is_repeated || matches!(answer.code(), Some(-32001 | -32031)) {
+        if settling.is_repeated || answer.is_of_ledger() || matches!(answer.code(), Some(-32001 | -32031)) {
             if let (true, Some(prompt)) = (settling.races, self.known.get_mut(&settling.prompt)) {
                 prompt.race = None;
             }
             return;
         }
         let Some(prompt) = self.known.get_mut(&settling.prompt) else {
-            if out.known(settling.prompt.0).whole && !matches!(answer.code(), Some(-32020 | -32024)) {
+            if out.known(settling.prompt.0).whole && !matches!(answer.code(), Some(-32020 | -32024 | -32602)) {
                 unknown(answer, out);
             }
             return;
