@@ -13,6 +13,7 @@ mod goal;
 mod hs;
 mod item;
 mod items;
+mod links;
 mod page;
 mod read_output;
 mod state;

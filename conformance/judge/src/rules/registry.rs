@@ -27,6 +27,7 @@ families! {
     hs;
     item;
     items;
+    links;
     page;
     read_output;
     state;
