@@ -24,7 +24,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use serde_json::json;
 
 use self::client::{Client, check};
-use self::flood::{requests, waves};
+use self::flood::{MANY, requests, waves};
 
 fn now_ms() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
@@ -60,7 +60,7 @@ fn main() {
     for wave in waves(7, &methods) {
         span(wave.name, &mut client, &mut |client| drop(client.survive(&wave, "view/page", &page)));
     }
-    let unread = requests("view/page", &page);
+    let unread = requests("view/page", &page, 0..MANY);
     span(unread.name, &mut client, &mut |client| {
         client.send(unread.bytes.clone());
         std::thread::sleep(std::time::Duration::from_secs(3)); // reads nothing

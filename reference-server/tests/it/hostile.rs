@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use self::client::{Client, check};
-use self::flood::{requests, waves};
+use self::flood::{MANY, requests, waves};
 
 /// Most memory that the program may ever need, in MiB, as the README states it: under everything that comes in, and when nobody
 /// reads what goes out.
@@ -84,9 +84,14 @@ fn whatever_comes_in_good_requests_are_answered_and_turns_go_on() {
 fn whoever_does_not_read_holds_up_no_turn_and_fills_no_memory() {
     let folder = tempfile::TempDir::new().unwrap();
     let (mut client, busy, page) = start(folder.path());
-    let unread = requests("approval/listPending", &json!({ "sessionId": page["sessionId"] }));
+    let unread = |which| requests("approval/listPending", &json!({ "sessionId": page["sessionId"] }), which);
+    // 12 MiB of answers: events find no room any more, and requests are read still.
+    let mut first = unread(0..2000);
+    client.send(first.bytes.clone());
     let steers: Vec<_> = busy.iter().map(|turn| client.ask("turn/steer", steer(turn))).collect();
-    client.send(unread.bytes.clone());
+    let rest = unread(2000..MANY);
+    client.send(rest.bytes);
+    first.answers.extend(rest.answers);
     for (session, turn) in &busy {
         // Nobody reads, and yet they end.
         client::wait(|| Client::terminals(folder.path(), session) == [(turn.clone(), "completed".to_owned())]);
@@ -95,6 +100,6 @@ fn whoever_does_not_read_holds_up_no_turn_and_fills_no_memory() {
     let (_, mut answers) = client.answers_until(&last);
     answers.retain(|answer| !steers.contains(&answer["id"]));
     assert!(answers.iter().all(|answer| answer["result"] == json!({ "approvals": [], "userInputs": [] })));
-    check(&unread, &answers);
+    check(&first, &answers);
     finish(client, folder.path(), &busy, 1);
 }

@@ -116,17 +116,20 @@ async fn streamed(peer: &mut Peer, session: &str, text: &str) -> (String, Value)
 #[tokio::test(start_paused = true)]
 async fn output_streams_while_the_command_runs() {
     let (mut peer, session, workspace) = open(Config::in_memory()).await;
-    // It ends only after somebody saw its first words.
-    let text = "printf 'gr\\303'; printf '\\274\\303\\237e\\n'; while [ ! -e seen ]; do sleep 0.01; done; echo done";
+    // It goes on only after somebody saw what it said so far, which is half a character more than can be shown.
+    let text = "wait_for() { while [ ! -e $1 ]; do sleep 0.01; done; }; \
+                printf 'gr\\303'; wait_for one; printf '\\274\\303\\237e\\n'; wait_for two; echo done";
     peer.command("session/userShell", json!({ "sessionId": session, "commandText": text })).await.unwrap();
-    let mut live = String::new();
-    while live != "grüße\n" {
-        let frame = peer.until("item/delta").await.pop().unwrap();
-        assert_eq!(frame["params"]["field"], "output");
-        live.push_str(frame["params"]["delta"].as_str().unwrap());
-        assert!("grüße\n".starts_with(&live), "{live:?}");
+    for (shown, file) in [("gr", "one"), ("üße\n", "two")] {
+        let mut live = String::new();
+        while live != shown {
+            let frame = peer.until("item/delta").await.pop().unwrap();
+            assert_eq!(frame["params"]["field"], "output");
+            live.push_str(frame["params"]["delta"].as_str().unwrap());
+            assert!(shown.starts_with(&live), "{live:?}");
+        }
+        std::fs::write(workspace.path().join(file), "").unwrap();
     }
-    std::fs::write(workspace.path().join("seen"), "").unwrap();
     let frames = peer.until("item/completed").await;
     assert_eq!(frames.last().unwrap()["params"]["item"]["visibleOutput"], "grüße\ndone\n");
 

@@ -1,6 +1,7 @@
 //! What a hostile client sends, wave by wave, out of a seed.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -76,10 +77,10 @@ pub(crate) fn waves(seed: u64, methods: &[String]) -> Vec<Wave> {
 
 /// Requests that are served, to be sent without reading. Their ids are long, so that the answers would fill memory if they all
 /// waited there.
-pub(crate) fn requests(method: &str, params: &Value) -> Wave {
+pub(crate) fn requests(method: &str, params: &Value, which: Range<usize>) -> Wave {
     let mut wave = Wave { name: "requests that nobody reads", bytes: Vec::new(), answers: Vec::new() };
     let tail = "-".repeat(6 * 1024);
-    for at in 0..MANY {
+    for at in which {
         let id = json!(format!("unread-{at}{tail}"));
         line(&mut wave.bytes, &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
         wave.answers.push((id, 0));
