@@ -303,7 +303,7 @@ impl Goals {
 
 /// GOAL-2: what a verb needs.
 fn right_state(verb: &str, goal: Goal, answer: &Answer<'_>, out: &mut Out<'_>) {
-    if matches!(answer.code(), Some(-32001 | -32031 | -32602 | -32024 | -32020)) {
+    if answer.is_of_ledger() || matches!(answer.code(), Some(-32001 | -32031 | -32602 | -32024 | -32020)) {
         return;
     }
     let reason = |text: &str| answer.data("reason").is_some_and(|it| it.is(text));

@@ -132,7 +132,7 @@ impl Turns {
 
 /// TURN-17: nothing to stop is a refusal.
 fn nothing_to_stop(answer: &Answer<'_>, idle: bool, ended: Option<u64>, out: &mut Out<'_>) {
-    if matches!(answer.code(), Some(-32001 | -32031 | -32024 | -32600 | -32602)) {
+    if answer.is_of_ledger() || matches!(answer.code(), Some(-32001 | -32031 | -32024 | -32600 | -32602)) {
         return;
     }
     out.exercised(TURN_17);
