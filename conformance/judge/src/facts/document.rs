@@ -175,9 +175,28 @@ impl<'f> Value<'f> {
         crate::schema::explain::shorten(&String::from_utf8_lossy(self.raw()))
     }
 
-    /// A member of an object; of a name that comes twice the last one, as everywhere.
+    /// A member of an object. A frame in which a name comes twice is no fact, so the first one is the only one.
     pub(crate) fn get(&self, name: &str) -> Option<Value<'f>> {
-        self.members().filter(|(found, _)| found.is(name)).last().map(|(_, value)| value)
+        let node = self.node();
+        if node.kind != Kind::Object {
+            return None;
+        }
+        let mut at = self.at + 1;
+        while at < node.next {
+            let member = &self.nodes[at as usize];
+            // Most members are told apart by their lengths alone.
+            let (start, end) = (member.name.0 as usize, member.name.1 as usize);
+            let fits = if member.name_escaped {
+                decode(&self.bytes[start..end], true).is_some_and(|it| it == name)
+            } else {
+                end - start == name.len() && self.bytes[start..end] == *name.as_bytes()
+            };
+            if fits {
+                return Some(Value { at, ..*self });
+            }
+            at = member.next;
+        }
+        None
     }
 
     /// A member that is there and not null.
@@ -359,7 +378,7 @@ mod tests {
 
     #[test]
     fn values_are_found_and_read() {
-        let text = br#" {"a" : {"b":[1, -2.0,"x\u0041"],"c":null}, "d":true,"\u0065":"e","d":false} "#;
+        let text = br#" {"a" : {"b":[1, -2.0,"x\u0041"],"c":null}, "d":false,"\u0065":"e","f":{}} "#;
         let mut tree = Tree::default();
         let root = tree.read(text).unwrap();
         assert_eq!(root.path(&["a", "b"]).unwrap().raw(), br#"[1, -2.0,"x\u0041"]"#);
@@ -369,7 +388,7 @@ mod tests {
         assert!(items[2].is("xA") && !items[2].is("xB"));
         assert_eq!(items[2].id(), Some(Id::of(b"xA")));
         assert!(root.path(&["a", "c"]).unwrap().is_null() && root.get("a").unwrap().some("c").is_none());
-        // The last of two, and a name with an escape.
+        // A name with an escape.
         assert_eq!(root.get("d").unwrap().bool(), Some(false));
         assert!(root.get("e").unwrap().is("e"));
         assert_eq!(root.members().count(), 4);

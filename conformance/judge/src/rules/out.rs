@@ -10,12 +10,23 @@ use crate::rules::tally::{Tally, Waiting};
 use crate::rules::{Rule, Severity};
 use crate::transcript::Side;
 
+/// For whom a rule is judged: it holds in the revision, and the side is under test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides {
+    /// Whom the rule binds.
+    pub(crate) binds: Binds,
+    pub(crate) host: bool,
+    pub(crate) client: bool,
+}
+
 /// What a monitor is given beside the fact.
 pub(crate) struct Out<'o> {
     pub(crate) core: &'o Core,
     pub(crate) tally: &'o mut Tally,
     /// Places of the family's rules in the table.
     pub(crate) places: &'o [usize],
+    /// For each rule of the table, for whom it is judged on this connection.
+    pub(crate) sides: &'o [Sides],
     /// Connection and sender of the fact.
     pub(crate) conn: u32,
     pub(crate) side: Side,
@@ -60,16 +71,16 @@ impl<'o> Out<'o> {
     /// Whether a rule is judged here: it holds in the revision, and the side that it binds is under test. A rule that
     /// binds both is judged for the side that sent the frame of the fact.
     pub(crate) fn is_judged(&self, rule: Watched) -> bool {
-        let side = match self.row(rule).who() {
-            Binds::Host => Side::Server,
-            Binds::Client => Side::Client,
-            Binds::Both => self.side,
-        };
-        self.is_judged_for(rule, side)
+        let sides = self.sides[self.places[rule.0 as usize]];
+        match (sides.binds, self.side) {
+            (Binds::Host, _) | (Binds::Both, Side::Server) => sides.host,
+            (Binds::Client, _) | (Binds::Both, Side::Client) => sides.client,
+        }
     }
 
     fn is_judged_for(&self, rule: Watched, side: Side) -> bool {
-        self.tally.tests(side) && self.row(rule).holds_in(self.revision())
+        let sides = self.sides[self.places[rule.0 as usize]];
+        if side == Side::Server { sides.host } else { sides.client }
     }
 
     /// The premise of a rule occurred, so that it could have been broken.

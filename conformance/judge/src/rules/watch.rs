@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::monitor::{Family, Methods, Monitor};
-use super::out::{Out, place_of};
+use super::out::{Out, Sides, place_of};
 use super::registry::FAMILIES;
-use super::table::{Table, Version};
+use super::table::{Row, Table, Version};
 use super::tally::{RuleVerdict, Tally};
 use super::{Rule, registry};
 use crate::facts::connection::Listed;
@@ -54,6 +54,14 @@ struct Running {
 struct Routes {
     methods: Vec<Route>,
     listed: Arc<Listed>,
+    /// For each rule of the table, for whom it is judged.
+    sides: Vec<Sides>,
+}
+
+/// For whom a rule is judged in a revision.
+fn sides_of(row: &Row, revision: Version, tally: &Tally) -> Sides {
+    let tests = |side: Side| row.holds_in(revision) && tally.tests(side);
+    Sides { binds: row.who(), host: tests(Side::Server), client: tests(Side::Client) }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -131,12 +139,14 @@ impl Watch {
     /// A connection and the bundle by which it is judged: the next one, or one whose bundle changes.
     pub(crate) fn connect(&mut self, conn: u32, schema: &Schema) {
         let revision = Version::parse(schema.label()).unwrap_or(Version::NEWEST);
+        let tally = &self.tally;
         let routes = self.routes.entry(schema.label().to_owned()).or_insert_with(|| {
             let methods = schema.methods.iter().map(|method| Route::of(&method.name, FAMILIES)).collect();
             let mut names: Vec<String> = schema.methods.iter().map(|method| method.name.clone()).collect();
             names.sort_unstable();
             let listed = Arc::new(Listed { errors: schema.source.errors.clone(), methods: names });
-            Arc::new(Routes { methods, listed })
+            let sides = Table::msp().rows().iter().map(|row| sides_of(row, revision, tally)).collect();
+            Arc::new(Routes { methods, listed, sides })
         });
         if self.core.is_connected(conn) {
             self.core.set_revision(conn, revision, Arc::clone(&routes.listed));
@@ -157,9 +167,9 @@ impl Watch {
     /// A line that is no frame for the schema.
     pub(crate) fn damaged(&mut self, input: Input<'_>, damage: Damage) {
         let fact = Line { at: input.at(""), bytes: input.bytes, damage: Some(damage), json: None, faults: &[] };
-        let Self { core, tally, families, lines, .. } = self;
-        let mut tell = Tell { families, core, tally, conn: input.conn, side: input.side };
-        tell.each(*lines, |monitor, out| monitor.line(&fact, out));
+        let lines = self.lines;
+        let mut tell = self.tell(input);
+        tell.each(lines, |monitor, out| monitor.line(&fact, out));
         if input.side == Side::Server {
             self.core.break_off(input.conn);
         }
@@ -187,8 +197,9 @@ impl Watch {
     }
 
     fn tell(&mut self, input: Input<'_>) -> Tell<'_> {
-        let Self { core, tally, families, .. } = self;
-        Tell { families, core, tally, conn: input.conn, side: input.side }
+        let Self { core, tally, families, of_connection, .. } = self;
+        let sides = &of_connection[input.conn as usize].sides;
+        Tell { families, core, tally, sides, conn: input.conn, side: input.side }
     }
 
     fn route(&self, conn: u32, schema: &Schema, method: &str) -> Route {
@@ -435,9 +446,10 @@ impl Watch {
 
     /// Ends the transcript, and says what came of each rule that has a judge.
     pub(crate) fn finish(&mut self) {
-        let Self { core, tally, families, .. } = self;
+        let Self { core, tally, families, of_connection, .. } = self;
         if core.is_connected(0) {
-            let mut tell = Tell { families, core, tally, conn: 0, side: Side::Server };
+            let sides = &of_connection[0].sides;
+            let mut tell = Tell { families, core, tally, sides, conn: 0, side: Side::Server };
             tell.each(u64::MAX, |monitor, out| monitor.finish(out));
         }
     }
@@ -466,6 +478,7 @@ struct Tell<'t> {
     families: &'t mut [Running],
     core: &'t Core,
     tally: &'t mut Tally,
+    sides: &'t [Sides],
     conn: u32,
     side: Side,
 }
@@ -476,8 +489,8 @@ impl Tell<'_> {
             let index = mask.trailing_zeros() as usize;
             mask &= mask - 1;
             let Some(Running { monitor, places }) = self.families.get_mut(index) else { return };
-            let (core, conn, side) = (self.core, self.conn, self.side);
-            tell(&mut **monitor, &mut Out { core, tally: self.tally, places, conn, side });
+            let (core, sides, conn, side) = (self.core, self.sides, self.conn, self.side);
+            tell(&mut **monitor, &mut Out { core, tally: self.tally, places, sides, conn, side });
         }
     }
 }
