@@ -14,13 +14,16 @@ mod hs;
 mod item;
 mod items;
 mod links;
+mod model;
 mod page;
 mod read_output;
 mod state;
 mod stops;
 mod sub;
+mod task;
 mod turn;
 mod uin;
+mod workflow;
 
 pub(crate) mod claims;
 pub(crate) mod monitor;

@@ -28,12 +28,15 @@ families! {
     item;
     items;
     links;
+    model;
     page;
     read_output;
     state;
     sub;
+    task;
     turn;
     uin;
+    workflow;
 }
 
 /// Rules that the judge itself holds, without a monitor: of these a breach is found wherever it is.
