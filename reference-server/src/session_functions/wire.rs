@@ -12,6 +12,9 @@ use super::failure::Failure;
 use super::server::Server;
 use super::{catalog, configuration};
 
+/// What a browser gets: a reader of functions and sessions that calls the same functions as everyone.
+const PAGE: &str = include_str!("page.html");
+
 /// An instance behind a listener.
 #[derive(Clone, Debug)]
 pub struct Endpoint(Arc<Server>);
@@ -96,7 +99,7 @@ impl Host for Endpoint {
         triggers
     }
 
-    fn page(&self, _: &str) -> Option<Page> {
-        None
+    fn page(&self, path: &str) -> Option<Page> {
+        (path == "/").then(|| Page { content_type: "text/html; charset=utf-8", body: PAGE.as_bytes().to_vec() })
     }
 }

@@ -7,6 +7,7 @@
 //! - `session_cases`: the `session::*` functions over case files.
 //! - `session_stdio`: the same over the pipes of the program.
 //! - `session_files`: the file of the `fs` store under damage, reload of the configuration.
+//! - `session_kill`: the program killed in the middle of its work.
 //! - `session_wire`: the same on a listener: connections, bindings, access, bad input, parallel calls.
 //! - `sessions`: start, list, read, resume, fork, leave, the ledger.
 //! - `recap`: recaps, uploads.
@@ -68,6 +69,7 @@ mod scripts;
 mod session_bridge;
 mod session_cases;
 mod session_files;
+mod session_kill;
 mod session_stdio;
 mod session_wire;
 mod sessions;

@@ -261,11 +261,16 @@ async fn access_is_checked_before_anything_is_served() {
         ),
         (format!("GET / HTTP/1.1\r\n{token}\r\n{UPGRADE}"), 403),
         (format!("GET /otel HTTP/1.1\r\nHost: HERE\r\n{token}\r\n{UPGRADE}"), 404),
+        (format!("GET / HTTP/1.1\r\nHost: HERE\r\n{token}"), 200),
+        ("GET / HTTP/1.1\r\nHost: HERE".to_owned(), 401),
+        (format!("GET / HTTP/1.1\r\nHost: evil.example\r\n{token}"), 403),
         (format!("GET /nothing HTTP/1.1\r\nHost: HERE\r\n{token}"), 404),
         (format!("POST / HTTP/1.1\r\nHost: HERE\r\n{token}"), 405),
     ] {
         assert_eq!(http(local, &request).await.0, status, "{request}");
     }
+    let (_, page) = http(local, "GET /?token=secret HTTP/1.1\r\nHost: HERE").await;
+    assert!(page.contains("<title>Session functions</title>") && page.contains("session::messages"));
     let link = Link::open(Options { token: Some("secret".to_owned()), ..options(local, "c") }, Arc::new(Nothing));
     assert_eq!(call(&link, "session::list", json!({})).await.unwrap(), json!({ "sessions": [] }));
     assert_eq!(call(&caller(local), "session::list", json!({})).await, Err(CallError::Down));

@@ -1,5 +1,5 @@
-//! The published Python iii SDK as it is, against the session functions on a listener of their own. The checks are in
-//! `python/iii_client.py`, a process each.
+//! The published iii SDKs as they are, against the session functions on a listener of their own. The checks are in
+//! `python/iii_client.py` and `node/iii_client.mjs`, a process each.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,21 +9,35 @@ use libtest_mimic::{Failed, Trial};
 
 use crate::{target, trial};
 
-/// What is installed.
-const PACKAGE: &str = "iii-sdk==0.25.0";
+/// What is installed for Python, and for Node.
+const PYTHON: &str = "iii-sdk==0.25.0";
+const NODE: &str = "iii-sdk@0.22.1";
 
-/// Functions of the script.
-const CHECKS: [&str; 4] = ["every_function", "error_codes", "every_event", "function_of_another_client"];
+/// Functions of the scripts.
+const PYTHON_CHECKS: [&str; 4] = ["every_function", "error_codes", "every_event", "function_of_another_client"];
+const NODE_CHECKS: [&str; 3] = ["every_function", "error_codes", "every_event"];
 
-/// The checks. Where peers are required, the SDK is installed first.
+/// The checks. Where peers are required, the SDKs are installed first.
 pub(crate) fn trials(required: bool) -> Vec<Trial> {
-    let absent = match (has_sdk(), required) {
+    let python = present("the iii SDK for Python", has_python_sdk(), required, install_python);
+    let node =
+        present("the iii SDK for Node", node_folder().join("node_modules/iii-sdk").is_dir(), required, install_node);
+    let in_python = PYTHON_CHECKS.into_iter().map(|check| {
+        trial(format!("python_iii_sdk::{check}"), python.as_deref(), required, move || run(&mut in_python(), check))
+    });
+    let in_node = NODE_CHECKS.into_iter().map(|check| {
+        trial(format!("node_iii_sdk::{check}"), node.as_deref(), required, move || run(&mut in_node(), check))
+    });
+    in_python.chain(in_node).collect()
+}
+
+/// Why a peer is absent, if it is.
+fn present(name: &str, there: bool, required: bool, install: fn() -> Result<(), String>) -> Option<String> {
+    match (there, required) {
         (true, _) => None,
         (false, true) => install().err(),
-        (false, false) => Some("no virtual environment with the iii SDK".to_owned()),
-    };
-    let name = |check: &str| format!("python_iii_sdk::{check}");
-    CHECKS.into_iter().map(|check| trial(name(check), absent.as_deref(), required, move || run(check))).collect()
+        (false, false) => Some(format!("{name} is not installed")),
+    }
 }
 
 fn environment() -> PathBuf {
@@ -34,14 +48,43 @@ fn interpreter() -> PathBuf {
     environment().join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-fn has_sdk() -> bool {
+fn has_python_sdk() -> bool {
     Command::new(interpreter()).args(["-c", "import iii"]).output().is_ok_and(|output| output.status.success())
 }
 
-/// Makes the environment; what stands in the way as a text.
-fn install() -> Result<(), String> {
+/// What stands in the way as a text.
+fn install_python() -> Result<(), String> {
     done(Command::new("python3").args(["-m", "venv"]).arg(environment()))?;
-    done(Command::new(interpreter()).args(["-m", "pip", "install", "--quiet", PACKAGE]))
+    done(Command::new(interpreter()).args(["-m", "pip", "install", "--quiet", PYTHON]))
+}
+
+fn node_folder() -> PathBuf {
+    target().join("peers-node-iii")
+}
+
+fn install_node() -> Result<(), String> {
+    done(
+        Command::new("npm")
+            .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
+            .arg(node_folder())
+            .arg(NODE),
+    )
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers").join(name)
+}
+
+fn in_python() -> Command {
+    let mut command = Command::new(interpreter());
+    command.args(["-W", "ignore", "-B"]).arg(script("python/iii_client.py"));
+    command
+}
+
+fn in_node() -> Command {
+    let mut command = Command::new("node");
+    command.arg(script("node/iii_client.mjs")).arg(node_folder());
+    command
 }
 
 fn done(command: &mut Command) -> Result<(), String> {
@@ -78,9 +121,7 @@ fn server() -> Result<(Server, String), Failed> {
     Err("the server told no address".into())
 }
 
-fn run(check: &str) -> Result<(), Failed> {
+fn run(command: &mut Command, check: &str) -> Result<(), Failed> {
     let (_server, address) = server()?;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/python/iii_client.py");
-    done(Command::new(interpreter()).args(["-W", "ignore", "-B"]).arg(script).args([&address, check]))
-        .map_err(Failed::from)
+    done(command.args([&address, check])).map_err(Failed::from)
 }
