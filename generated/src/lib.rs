@@ -110,15 +110,18 @@
 //! # What it costs
 //!
 //! Beside the output of plain typify for the same bundle, which loses unknown members and more; ratios of one run of
-//! `cargo bench -p msp-types` on two busy cores. Compile times are processor seconds with dependencies built.
+//! `cargo bench -p msp-types` on two busy cores. Compile times are medians of processor seconds with dependencies built, the
+//! others the shortest of many rounds.
 //!
 //! | | ours / plain | ratio |
 //! |---|---|---|
-//! | `cargo check` | 7.8 s / 11.5 s | 0.68 |
-//! | debug build | 7.7 s / 10.7 s | 0.72 |
-//! | library file | 17.3 MB / 21.5 MB | 0.81 |
-//! | decode `Item`, 104 members | 15.3 µs / 15.0 µs | 1.02 |
-//! | encode `Item`, 104 members | 5.8 µs / 4.8 µs | 1.22 |
+//! | `cargo check` | 4.2 s / 11.8 s | 0.36 |
+//! | debug build | 4.7 s / 13.3 s | 0.35 |
+//! | library file | 11.6 MB / 21.5 MB | 0.54 |
+//! | decode `Item`, 104 members | 7.2 µs / 7.6 µs | 0.95 |
+//! | encode `Item`, 104 members | 2.9 µs / 2.6 µs | 1.10 |
+//! | decode `Item`, 7 members | 0.72 µs / 0.54 µs | 1.34 |
+//! | encode `Item`, 7 members | 0.16 µs / 0.16 µs | 1.02 |
 //!
 //! # Features
 //!
