@@ -37,6 +37,13 @@
 //! `FULL=1 cargo test -p msp-judge --all-features --test it soundness -- --nocapture` tries 117,046 frames, of which the
 //! lane accepts 37,886, none wrongly; and for each reason to ask it counts frames that only this reason keeps out.
 //!
+//! A frame that neither lane has anything against becomes *facts*, once: a request with the session as it stood, an
+//! answer with its request, an event from live or page, an item on whatever path it is seen. The rules of the protocol
+//! are data (`rules/msp.toml`, read by [`rules::table`]); a family of them is one file with a *monitor*, which is given
+//! the facts that it names and says which rules were exercised and which broken. A fault of shape carries the rule that
+//! claims its place, else `SCHEMA`. [`Report::verdicts`] has what came of each rule that has a judge. What happened
+//! before a transcript begins, in a gap, or around a frame that was no fact, is unknown, not absent.
+//!
 //! What the bundle leaves open is filled in from the overlay of `msp-schema`: what a stored event (`view/page`) carries
 //! is judged by the notification that it names, what the raw log carries by the definition of a record, and the kinds of
 //! log streams are known words.
@@ -61,8 +68,10 @@
 //!
 //! # Memory
 //!
-//! Open requests (at most 65,536, then the oldest are forgotten, which a note tells), a small state a connection, and
-//! the findings until they are taken, at most [`Profile::keep`]. Lines over the frame limit are passed over without
+//! Open requests (at most 65,536, then the oldest are forgotten, which a note tells; the rules remember the frames of
+//! the last 4,096), a small state a connection, and the findings until they are taken, at most [`Profile::keep`]. For
+//! the rules, a fixed number of bytes for each durable event, item and turn of a session until it is closed; with
+//! [`Profile::rules`] off, nothing. Lines over the frame limit are passed over without
 //! being held.
 
 mod document;
