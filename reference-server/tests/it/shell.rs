@@ -117,7 +117,7 @@ async fn streamed(peer: &mut Peer, session: &str, text: &str) -> (String, Value)
 async fn output_streams_while_the_command_runs() {
     let (mut peer, session, workspace) = open(Config::in_memory()).await;
     // It goes on only after somebody saw what it said so far, which is half a character more than can be shown.
-    let text = "wait_for() { while [ ! -e $1 ]; do sleep 0.01; done; }; \
+    let text = "wait_for() { while [ -d \"$PWD\" ] && [ ! -e $1 ]; do sleep 0.01; done; }; \
                 printf 'gr\\303'; wait_for one; printf '\\274\\303\\237e\\n'; wait_for two; echo done";
     peer.command("session/userShell", json!({ "sessionId": session, "commandText": text })).await.unwrap();
     for (shown, file) in [("gr", "one"), ("üße\n", "two")] {
