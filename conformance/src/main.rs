@@ -21,7 +21,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Judge recordings, or single values, by the schemas. Without a path: the recordings that ship with the kit.
-    Validate(Validate),
+    Validate(Box<Validate>),
     /// Say what a rule demands, where it is from, and how it is judged.
     Explain(Explain),
     /// List what the kit knows.
@@ -214,7 +214,7 @@ impl Validate {
 
 fn main() -> ExitCode {
     match Cli::parse().command {
-        Command::Validate(arguments) => validate(arguments),
+        Command::Validate(arguments) => validate(*arguments),
         Command::Explain(arguments) => {
             let (rule, format) = (&arguments.rule, arguments.format.into());
             match rules::explain(rule, format, &mut BufWriter::new(io::stdout().lock())) {
