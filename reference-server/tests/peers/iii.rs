@@ -1,5 +1,5 @@
 //! The published iii SDKs as they are, against the session functions on a listener of their own. The checks are in
-//! `python/iii_client.py` and `node/iii_client.mjs`, a process each.
+//! `python/iii_client.py`, `node/iii_client.mjs` and the crate `iii-rust`, a process each.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ use crate::{target, trial};
 /// What is installed for Python, and for Node.
 const PYTHON: &str = "iii-sdk==0.25.0";
 const NODE: &str = "iii-sdk@0.22.1";
+
+/// Generations of the SDK in the crate `iii-rust`.
+const RUST_SDKS: [&str; 2] = ["0.25", "0.26"];
 
 /// Functions of the scripts.
 const PYTHON_CHECKS: [&str; 4] = ["every_function", "error_codes", "every_event", "function_of_another_client"];
@@ -28,7 +31,30 @@ pub(crate) fn trials(required: bool) -> Vec<Trial> {
     let in_node = NODE_CHECKS.into_iter().map(|check| {
         trial(format!("node_iii_sdk::{check}"), node.as_deref(), required, move || run(&mut in_node(), check))
     });
-    in_python.chain(in_node).collect()
+    let rust = present("the caller with the Rust iii SDKs", rust_program().is_file(), required, build_rust);
+    let in_rust = RUST_SDKS.into_iter().map(|sdk| {
+        trial(format!("rust_iii_sdk::{sdk}"), rust.as_deref(), required, move || {
+            let (_server, address) = server()?;
+            done(Command::new(rust_program()).env("OTEL_ENABLED", "false").args([sdk, &address])).map_err(Failed::from)
+        })
+    });
+    in_python.chain(in_node).chain(in_rust).collect()
+}
+
+/// Where the crate with the Rust SDKs is built: their dependencies are not those of the workspace.
+fn outside() -> PathBuf {
+    target().join("outside")
+}
+
+fn rust_program() -> PathBuf {
+    outside().join(format!("debug/iii-rust{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn build_rust() -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--locked", "--ignore-rust-version", "--manifest-path"]);
+    done(build.arg(script("iii-rust/Cargo.toml")).env("CARGO_TARGET_DIR", outside()))
 }
 
 /// Why a peer is absent, if it is.
