@@ -3,6 +3,7 @@
 //! Ids with a number are those of the protocol's own rules: what they say is data, [`table`]. The others are about
 //! shapes and transcripts as such and stand here. An id is never given to another rule.
 
+mod agent;
 mod appr;
 mod cmd;
 mod cur;

@@ -15,6 +15,7 @@ macro_rules! families {
 
 // One a line, so that two who add one do not meet.
 families! {
+    agent;
     appr;
     appr::modes;
     appr::pending;
