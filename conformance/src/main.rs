@@ -106,6 +106,9 @@ struct Validate {
     /// Which verdicts to tell beside the findings.
     #[arg(long, value_enum, default_value = "summary")]
     verdicts: VerdictsName,
+    /// By which rules to judge what happens between frames.
+    #[arg(long, value_enum, default_value = "all")]
+    rules: RulesName,
     /// The most bytes that a frame may have.
     #[arg(long, value_name = "BYTES", default_value_t = msp_judge::transcript::FRAME_LIMIT)]
     frame_limit: usize,
@@ -115,6 +118,14 @@ struct Validate {
 enum SurfaceName {
     Stable,
     Experimental,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RulesName {
+    /// By none: shapes, envelopes and pairing alone, at the full rate.
+    None,
+    /// By all that this release has a judge for.
+    All,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -171,9 +182,12 @@ impl Validate {
         options.format = self.format.into();
         options.verdicts = match self.verdicts {
             VerdictsName::None => Verdicts::None,
+            // Where no rule was asked, there is nothing to sum up.
+            VerdictsName::Summary if matches!(self.rules, RulesName::None) => Verdicts::None,
             VerdictsName::Summary => Verdicts::Summary,
             VerdictsName::All => Verdicts::All,
         };
+        options.rules = matches!(self.rules, RulesName::All);
         options.strict = self.strict;
         options.colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
         options.frame_limit = self.frame_limit;

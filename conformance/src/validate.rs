@@ -52,6 +52,8 @@ pub struct Options {
     pub frame_limit: usize,
     /// Which verdicts to tell.
     pub verdicts: Verdicts,
+    /// Whether to judge by the rules of the protocol too, not by shape alone.
+    pub rules: bool,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             colour: false,
             frame_limit: FRAME_LIMIT,
             verdicts: Verdicts::None,
+            rules: true,
         }
     }
 }

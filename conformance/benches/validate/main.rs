@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let after = |name: &str| arguments.iter().position(|it| it == name).and_then(|at| arguments.get(at + 1));
     if let Some(path) = after("--child") {
-        validate(Path::new(path))?;
+        validate(Path::new(path), !arguments.iter().any(|it| it == "--shapes"))?;
         return print_peak();
     }
     let megabytes: u64 = after("--megabytes").map_or(Ok(200), |it| it.parse())?;
@@ -58,7 +58,10 @@ fn main() -> Result<()> {
         for megabytes in [megabytes, 4 * megabytes] {
             let path = folder.path().join("corpus.ndjson");
             make(&path, form, megabytes)?;
-            println!("peak memory, {megabytes:4} MB of {name:16}: {:.1} MiB", peak(&path)?);
+            let (shapes, all) = (peak(&path, &["--shapes"])?, peak(&path, &[])?);
+            println!(
+                "peak memory, {megabytes:4} MB of {name:16}: {shapes:.1} MiB with --rules none, {all:.1} MiB with all rules"
+            );
         }
     }
     Ok(())
@@ -69,9 +72,10 @@ fn make(path: &Path, form: Form, megabytes: u64) -> Result<Size> {
     Ok(corpus::write(&mut out, form, megabytes * MEGABYTE)?)
 }
 
-/// What the command does, results thrown away.
-fn validate(path: &Path) -> Result<()> {
+/// What the command does, results thrown away: with `--rules none` shapes alone, else by all rules.
+fn validate(path: &Path, rules: bool) -> Result<()> {
     let mut options = Options::default();
+    options.rules = rules;
     options.paths = vec![PathBuf::from(path)];
     options.format = Format::Json;
     let outcome = run(&options, &mut io::sink(), &mut io::stderr())?;
@@ -99,16 +103,19 @@ fn compare(path: &Path, form: Form, size: &Size) -> Result<()> {
         work()?;
         Ok(start.elapsed().as_secs_f64())
     };
-    let (mut base, mut ours) = (Vec::new(), Vec::new());
+    let (mut base, mut shapes, mut all) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         base.push(timed(&|| parse(path, form == Form::Wrapped))?);
-        ours.push(timed(&|| validate(path))?);
+        shapes.push(timed(&|| validate(path, false))?);
+        all.push(timed(&|| validate(path, true))?);
     }
-    let ratios = median(base.iter().zip(&ours).map(|(base, ours)| base / ours).collect());
+    let ratio = |ours: &[f64]| median(base.iter().zip(ours).map(|(base, ours)| base / ours).collect());
+    let (shapes_ratio, all_ratio) = (ratio(&shapes), ratio(&all));
     let rate = |seconds: Vec<f64>| size.bytes as f64 / 1e6 / median(seconds);
     let name = if form == Form::Bare { "serde_json to Value" } else { "serde_json to Value, twice" };
     println!("  {name:28} {:7.0} MB/s   1.00", rate(base));
-    println!("  {:28} {:7.0} MB/s   {ratios:.2}", "validate", rate(ours));
+    println!("  {:28} {:7.0} MB/s   {shapes_ratio:.2}", "validate --rules none", rate(shapes));
+    println!("  {:28} {:7.0} MB/s   {all_ratio:.2}", "validate, all rules", rate(all));
     Ok(())
 }
 
@@ -118,8 +125,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Peak memory of a process that validates the file, in MiB.
-fn peak(path: &Path) -> Result<f64> {
-    let output = Command::new(std::env::current_exe()?).arg("--child").arg(path).output()?;
+fn peak(path: &Path, more: &[&str]) -> Result<f64> {
+    let output = Command::new(std::env::current_exe()?).arg("--child").arg(path).args(more).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }

@@ -90,6 +90,7 @@ impl Schemas {
 
     pub(super) fn profile(&self, options: &Options) -> Profile {
         let mut profile = Profile::default();
+        profile.rules = options.rules;
         profile.library = Some(Arc::clone(&self.library));
         profile.follow = self.follow;
         profile.session = Some(Arc::clone(&self.session));

@@ -359,6 +359,30 @@ fn verdicts_are_told_as_asked() {
     );
 }
 
+/// Two ends of one approval: each frame fits its definition, and the second breaks a rule.
+#[test]
+fn shapes_are_judged_alone_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("twice.ndjson");
+    let end = |cursor: &str| {
+        let frame = json!({ "jsonrpc": "2.0", "method": "approval/resolved", "params": {
+            "sessionId": "s", "viewCursor": cursor, "approvalId": "a", "itemId": "i", "turnId": "t",
+            "decision": "approved", "policyResult": "allow", "resolvedBy": "policy", "stageEvidence": [],
+            "sourceRange": { "stream": { "id": "s", "kind": "session" },
+                "first": { "id": cursor, "sequence": 1 }, "last": { "id": cursor, "sequence": 1 } },
+        }});
+        json!({ "dir": "server", "raw": frame.to_string() }).to_string()
+    };
+    std::fs::write(&path, format!("{}\n{}\n", end("one"), end("two"))).unwrap();
+    let path = path.to_str().unwrap();
+    let all = validate(&[path]);
+    assert_eq!(code(&all), 1);
+    assert!(out(&all).contains(":2: error[APPR-14]") && out(&all).contains("rules judged"), "{}", out(&all));
+    let shapes = validate(&["--rules", "none", path]);
+    assert_eq!(code(&shapes), 0);
+    assert!(!out(&shapes).contains("APPR-14") && !out(&shapes).contains("rules judged"), "{}", out(&shapes));
+}
+
 #[test]
 fn rules_are_explained_and_listed() {
     let run = |arguments: &[&str]| Command::new(PROGRAM).args(arguments).output().unwrap();
