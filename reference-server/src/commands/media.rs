@@ -95,15 +95,14 @@ fn find(host: &Host, upload_id: &str) -> Option<Value> {
     shelves.get("media").and_then(|shelf| shelf.get(upload_id)).cloned()
 }
 
-/// The media type of a completed upload (MISC-3).
+/// Checks that an upload is complete (MISC-3).
 ///
 /// # Errors
 /// −32038 for one that is unknown or not complete.
-pub fn check_upload(host: &Host, upload_id: &str) -> Result<String, Refusal> {
-    let upload = find(host, upload_id).filter(is_complete);
-    let media_type = upload.as_ref().and_then(|upload| upload["mediaType"].as_str());
-    media_type.map(str::to_owned).ok_or_else(|| {
-        let message = format!("no complete upload `{upload_id}`");
-        Refusal::new(errors::UPLOAD_NOT_FOUND, message).with("uploadId", upload_id)
-    })
+pub fn check_upload(host: &Host, upload_id: &str) -> Result<(), Refusal> {
+    if find(host, upload_id).is_some_and(|upload| is_complete(&upload)) {
+        return Ok(());
+    }
+    let message = format!("no complete upload `{upload_id}`");
+    Err(Refusal::new(errors::UPLOAD_NOT_FOUND, message).with("uploadId", upload_id))
 }

@@ -94,6 +94,6 @@ async fn uploads_arrive_in_chunks_that_agree() {
     peer.command("turn/start", submit).await.unwrap();
     let frames = peer.until("turn/completed").await;
     let message = frames.iter().find(|frame| frame["params"]["item"]["kind"] == "userMessage").unwrap();
-    assert_eq!(message["params"]["item"]["attachments"][0]["mediaType"], "video/mp4");
+    assert!(message["params"]["item"].get("attachments").is_none(), "attachments tell of images only: {message}");
     peer.finish().await;
 }

@@ -49,9 +49,15 @@ impl Core {
 
     /// How a session stands on a connection.
     pub(crate) fn state(&self, conn: u32, session: Option<Id>) -> State {
-        session
-            .and_then(|session| self.attached.get(&(conn, session)))
-            .map_or_else(State::default, |attached| attached.state)
+        let Some(attached) = session.and_then(|session| self.attached.get(&(conn, session))) else {
+            return State::default();
+        };
+        let mut state = attached.state;
+        // Who is told of no start or no end of a turn does not see what the turn does.
+        if ["turn/started", "turn/completed"].iter().any(|method| self.connection(conn).opted_out(method)) {
+            state.turn = Turn::Unknown;
+        }
+        state
     }
 
     /// The stretch of a session in which nothing was missed.

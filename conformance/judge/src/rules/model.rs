@@ -1,6 +1,6 @@
 //! Models and reasoning effort (MODEL).
 
-use crate::facts::{Answer, Epoch, Event, Id, Map, Set, Value};
+use crate::facts::{Answer, Epoch, Event, Id, Map, Request, Set, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
 use crate::rules::out::Out;
 
@@ -9,6 +9,7 @@ family! { MODEL_1 = "MODEL-1", MODEL_2 = "MODEL-2", MODEL_3 = "MODEL-3", MODEL_4
 pub(crate) const FAMILY: Family = Family {
     rules: RULES,
     watches: Watches {
+        requests: Methods::These(&["session/setModel", "session/setReasoningEffort"]),
         answers: Methods::These(&["model/list", "session/setModel", "session/setReasoningEffort"]),
         events: Methods::All,
         ..Watches::NOTHING
@@ -21,6 +22,8 @@ struct Models {
     commands: Set<Id>,
     /// Values as events told them before the answer came, by session and what they are of, with the line.
     told: Map<(u32, Id, What), (Choice, u64)>,
+    /// Commands that wait for their answers, and whether several did at once: which event is whose is not known then.
+    open: Map<(u32, Id, What), (u32, bool)>,
     /// Acked changes whose event is to come.
     awaited: Map<(u32, Id, What), Awaited>,
 }
@@ -42,13 +45,20 @@ struct Awaited {
 }
 
 impl Monitor for Models {
+    fn request(&mut self, request: &Request<'_>, _: &mut Out<'_>) {
+        let Some(session) = request.session else { return };
+        let (open, crossing) = self.open.entry((request.at.conn, session, What::of(request.at.method))).or_default();
+        *open += 1;
+        *crossing |= *open > 1;
+    }
+
     fn answer(&mut self, answer: &Answer<'_>, out: &mut Out<'_>) {
         if answer.at.method == "model/list" {
             catalogue(answer, out);
             return;
         }
         let (Some(session), Some(command)) = (answer.session, answer.request.command) else { return };
-        if !self.commands.insert(command) {
+        if self.crosses(answer, session) || !self.commands.insert(command) {
             return;
         }
         if answer.at.method == "session/setModel" {
@@ -69,7 +79,7 @@ impl Monitor for Models {
         for what in [What::Model, What::Effort] {
             let key = (event.at.conn, session, what);
             if let Some((_, value)) = told.filter(|(of, _)| *of == what) {
-                if let Some(awaited) = self.awaited.remove(&key) {
+                if let Some(awaited) = self.awaited.remove(&key).filter(|it| it.epoch == event.epoch) {
                     fits(event, what, value, awaited, out);
                 }
                 self.told.insert(key, (value, event.at.line));
@@ -83,11 +93,16 @@ impl Monitor for Models {
         for what in [What::Model, What::Effort] {
             self.told.remove(&(conn, session, what));
             self.awaited.remove(&(conn, session, what));
+            self.open.remove(&(conn, session, what));
         }
     }
 }
 
 impl What {
+    fn of(method: &str) -> Self {
+        if method == "session/setModel" { Self::Model } else { Self::Effort }
+    }
+
     const fn rule(self) -> Watched {
         match self {
             Self::Model => MODEL_2,
@@ -97,6 +112,21 @@ impl What {
 }
 
 impl Models {
+    /// Whether other commands of the kind wait for their answers beside this one, or did since it was sent; or whether the event of one
+    /// before it is still to come.
+    fn crosses(&mut self, answer: &Answer<'_>, session: Id) -> bool {
+        let key = (answer.at.conn, session, What::of(answer.at.method));
+        let Some((open, crossing)) = self.open.get_mut(&key) else { return false };
+        *open = open.saturating_sub(1);
+        let was_crossing = *crossing;
+        *crossing &= *open > 0;
+        let is_late = answer.result().is_some() && self.awaited.contains_key(&key);
+        if was_crossing || is_late {
+            self.awaited.remove(&key);
+        }
+        was_crossing || is_late
+    }
+
     /// The next event of the session is there, and the change that was acked is not.
     fn is_late(&mut self, event: &Event<'_>, session: Id, what: What, out: &mut Out<'_>) {
         let key = (event.at.conn, session, what);

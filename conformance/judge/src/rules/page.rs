@@ -1,6 +1,6 @@
 //! Pages of the view (PAGE): what one page holds, and how pages make walks.
 
-use crate::facts::{Answer, Class, Event, Id, Map, Request, Set, Value};
+use crate::facts::{Answer, Class, Epoch, Event, Id, Map, Request, Set, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
 use crate::rules::out::Out;
 use std::cmp::Ordering;
@@ -62,7 +62,7 @@ struct Walk {
     next: Option<Id>,
     sum: u64,
     count: u64,
-    activity: u64,
+    stands: Stands,
     met: Set<Id>,
 }
 
@@ -70,9 +70,13 @@ struct Walk {
 struct Complete {
     sum: u64,
     count: u64,
-    activity: u64,
+    stands: Stands,
     line: u64,
 }
+
+/// How far a session has come, as its connection has seen: the same twice, and nothing happened between. Nothing where things happen
+/// that the connection is not told of.
+type Stands = Option<(u64, Epoch)>;
 
 /// A page, read.
 struct Page<'f> {
@@ -337,10 +341,16 @@ impl Pages {
             return;
         }
         let key = (answer.at.conn, page.session, page.is_forward);
+        let known = out.known(page.session);
+        let is_told = match known.subscribed {
+            Some(subscribed) => subscribed,
+            None => !out.core().connection(answer.at.conn).from_start,
+        };
         let activity = self.activity.get(&page.session).copied().unwrap_or_default();
+        let stands = is_told.then_some((activity, known.epoch));
         let mut walk = match self.walks.remove(&key) {
             Some(walk) if page.cursor.is_some() && walk.next == page.cursor => walk,
-            _ if page.cursor.is_none() => Walk { next: None, sum: 0, count: 0, activity, met: Set::default() },
+            _ if page.cursor.is_none() => Walk { next: None, sum: 0, count: 0, stands, met: Set::default() },
             _ => return,
         };
         for (_, cursor) in page.durable() {
@@ -364,8 +374,9 @@ impl Pages {
             return;
         }
         let of = (answer.at.conn, page.session);
-        let now = Complete { sum: walk.sum, count: walk.count, activity, line: answer.at.line };
-        let before = self.complete.insert(of, now).filter(|it| it.activity == activity && walk.activity == activity);
+        let now = Complete { sum: walk.sum, count: walk.count, stands, line: answer.at.line };
+        let is_same = |it: &Complete| stands.is_some() && it.stands == stands && walk.stands == stands;
+        let before = self.complete.insert(of, now).filter(is_same);
         let Some(before) = before else { return };
         out.exercised(PAGE_8);
         if (before.sum, before.count) != (now.sum, now.count) {

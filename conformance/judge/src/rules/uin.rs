@@ -100,6 +100,7 @@ struct Settled {
     cursor: Option<Id>,
     outcome: Id,
     reason: Option<Id>,
+    command: Option<Id>,
     host: u32,
     stopped: bool,
 }

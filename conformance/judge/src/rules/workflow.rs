@@ -55,7 +55,7 @@ impl Monitor for Workflows {
         let (Some(session), Some(id)) = (answer.session, answer.param("workflowRunId").and_then(|it| it.id())) else {
             return;
         };
-        if answer.request.command.is_some_and(|command| !self.commands.insert(command)) {
+        if answer.request.command.is_some_and(|command| !self.commands.insert(command)) || answer.is_of_ledger() {
             return;
         }
         if matches!(answer.code(), Some(-32001 | -32031 | -32024 | -32020)) || !names(answer, out) {
@@ -89,7 +89,7 @@ impl Workflows {
     fn cancel(&mut self, answer: &Answer<'_>, key: (Id, Id), is_whole: bool, out: &mut Out<'_>) {
         let reason = |text: &str| answer.code() == Some(-32030) && answer.data("reason").is_some_and(|it| it.is(text));
         let Some(run) = self.runs.get_mut(&key) else {
-            if is_whole {
+            if is_whole && answer.code() != Some(-32602) {
                 out.exercised(WF_2);
                 if !reason("missing_run") {
                     wrong(WF_2, answer, "", ("error -32030 missing_run", shown(answer)), None, out);

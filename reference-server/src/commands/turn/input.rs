@@ -32,8 +32,7 @@ pub fn read_input(host: &Host, parts: &[TurnInputPart], skills: bool, submit: &m
             }
             TurnInputPartType::Video => {
                 let upload_id = need(part.upload_id.as_ref(), "uploadId")?;
-                let media_type = media::check_upload(host, upload_id)?;
-                submit.attachments.push(json!({ "type": "video", "mediaType": media_type }));
+                media::check_upload(host, upload_id)?; // attachments tell of images only (ITEM-12)
             }
         }
     }

@@ -19,6 +19,9 @@ impl Turns {
         let ended = ended.filter(|ended| ended.line < answer.request.line);
         let idle = named.is_none() && asked_in == answer.state.turn && self.is_idle(conn, session, asked_in);
         if idle || ended.is_some() {
+            if answer.request.command.is_some_and(|it| self.submitted.get(&it) != Some(&answer.request.line)) {
+                return; // sent once more: its first answer (CMD-6)
+            }
             return nothing_to_stop(answer, idle, ended.map(|ended| ended.line), out);
         }
         let (Some(result), Turn::Open(open)) = (answer.result(), asked_in) else { return };

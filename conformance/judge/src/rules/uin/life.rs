@@ -107,6 +107,7 @@ impl Prompts {
             cursor: event.cursor,
             outcome: params.id_of("outcome").unwrap_or_else(|| word("")),
             reason: params.some("reason").and_then(|it| it.id()),
+            command: params.some("decidedByCommandId").and_then(|it| it.id()),
             host,
             stopped: self.stops.since(opened_at),
         };

@@ -104,6 +104,9 @@ fn unknown(answer: &Answer<'_>, out: &mut Out<'_>) {
 fn too_late(prompt: &Prompt, answer: &Answer<'_>, out: &mut Out<'_>) {
     let Some(settled) = &prompt.settled else { return };
     out.exercised(UIN_5);
+    if answer.result().is_some() && settled.command.is_some() && settled.command == answer.request.command {
+        return; // the winner once more (CMD-6), which the transcript does not have from before
+    }
     if settled.host != out.core().connection(answer.at.conn).host && answer.code() == Some(-32055) {
         out.violated(UIN_5, answer, "/code")
             .warn()
