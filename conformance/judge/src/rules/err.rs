@@ -89,6 +89,11 @@ impl Monitor for Errors {
         if answer.at.side != Side::Server {
             return;
         }
+        if answer.at.method == "initialize" && answer.result().is_some() {
+            // Another process: one that has shaken hands would refuse to do so again.
+            let host = out.core().connection(answer.at.conn).host;
+            self.absent.retain(|(of, _), _| *of != host);
+        }
         self.method_is_there(answer, out);
         restates(answer, out);
         let named = answer.request.command.and_then(|command| self.open.remove(&command)).flatten();
