@@ -29,7 +29,7 @@ pub(crate) use self::connection::Connection;
 pub(crate) use self::core::Core;
 pub(crate) use self::cursors::Sight;
 pub(crate) use self::document::{Kind, Name, Value};
-pub(crate) use self::hash::{Id, Map, Set};
+pub(crate) use self::hash::{BySession, Id, Map, Set};
 pub(crate) use self::session::{Epoch, Known, State, Turn, Within};
 
 use crate::rules::Rule;

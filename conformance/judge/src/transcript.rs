@@ -16,7 +16,7 @@
 mod base64;
 mod lines;
 mod record;
-mod unescape;
+pub(crate) mod unescape;
 
 pub use lines::{Line, LineReader, Lines};
 pub use record::Recogniser;

@@ -153,10 +153,10 @@ impl Core {
             self.connections[conn as usize].initialized_at.get_or_insert(line);
         }
         let session = event.session.filter(|_| event.is_live())?;
-        let turn = connection::id_of(event.params, "turnId");
-        let cursors = self.cursors.entry(session).or_default();
         if event.method == "turn/completed" {
-            cursors.end_turn();
+            if let Some(cursors) = self.cursors.get_mut(&session) {
+                cursors.end_turn();
+            }
         }
         let attached = self.attached.entry((conn, session)).or_default();
         if matches!(event.class, Class::View) && event.durable && event.sight == Sight::New {
@@ -164,6 +164,7 @@ impl Core {
         }
         match event.method {
             "turn/started" if event.sight == Sight::New => {
+                let turn = connection::id_of(event.params, "turnId");
                 attached.state.turn = turn.map_or(Turn::Unknown, Turn::Open);
             }
             "turn/completed" if event.sight == Sight::New => attached.state.turn = Turn::Idle,

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::hash::{Id, Map};
+use super::hash::{Id, Map, Set};
 
 /// Whether a cursor was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,9 @@ pub(crate) struct Cursors {
     durable: Map<Id, Entry>,
     /// Cursors of ephemeral events of the turn that is open, with line and connection of the first sight.
     ephemeral: Map<Id, (u32, u32)>,
-    /// Bits for the cursors of those of earlier turns; made when the first turn ends.
+    /// Cursors of those of earlier turns, while they are few.
+    few: Set<Id>,
+    /// Bits for them, once they are many.
     past: Vec<u64>,
     /// The first of each chain.
     heads: Vec<Id>,
@@ -85,10 +87,15 @@ impl Cursors {
 
     /// Forgets the ephemeral events: their turn has ended.
     pub(crate) fn end_turn(&mut self) {
-        if self.past.is_empty() && !self.ephemeral.is_empty() {
+        let ended = std::mem::take(&mut self.ephemeral);
+        if self.past.is_empty() && self.few.len() + ended.len() <= FEW {
+            self.few.extend(ended.into_keys());
+            return;
+        }
+        if self.past.is_empty() {
             self.past = vec![0; PAST_WORDS];
         }
-        for (cursor, _) in self.ephemeral.drain() {
+        for cursor in ended.into_keys().chain(std::mem::take(&mut self.few)) {
             for (word, bit) in bits(cursor) {
                 self.past[word] |= bit;
             }
@@ -98,6 +105,7 @@ impl Cursors {
     /// Whether the cursor may be that of an event which the transcript has shown; false is certain.
     pub(crate) fn may_have_seen(&self, cursor: Id) -> bool {
         self.seen(cursor).is_some()
+            || self.few.contains(&cursor)
             || !self.past.is_empty() && bits(cursor).into_iter().all(|(word, bit)| self.past[word] & bit != 0)
     }
 
@@ -236,6 +244,9 @@ impl Cursors {
 
 /// Words of the bits that stand for past ephemeral cursors: 8 KiB a session that streams.
 const PAST_WORDS: usize = 1024;
+
+/// Past ephemeral cursors that are kept as they are: as bits, fewer would take more room than that.
+const FEW: usize = 256;
 
 /// Two bits of a cursor, with their words.
 fn bits(cursor: Id) -> [(usize, u64); 2] {

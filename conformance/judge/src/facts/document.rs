@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::hash::{Hash, Id};
 use crate::schema::scan::find_special;
+use crate::transcript::unescape::unescape;
 
 /// What kind of value it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,6 +275,12 @@ impl<'f> Value<'f> {
         if self.kind() != Kind::Number {
             return None;
         }
+        // Most are counters of a few digits.
+        if let digits @ [_, ..] = self.raw() {
+            if digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
+                return Some(digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')));
+            }
+        }
         let text = std::str::from_utf8(self.raw()).ok()?;
         text.parse().ok().or_else(|| {
             let number = text.parse::<f64>().ok().filter(|it| it.fract() == 0.0 && it.abs() < 9.0e15)?;
@@ -307,7 +314,11 @@ impl<'f> Value<'f> {
     pub(crate) fn id(&self) -> Option<Id> {
         match self.quoted()? {
             (text, false) => Some(Id::of(text)),
-            (text, true) => decode(text, true).map(|text| Id::of(text.as_bytes())),
+            (text, true) => {
+                let mut plain = Vec::with_capacity(text.len());
+                unescape(self.raw(), 0, &mut plain)?;
+                Some(Id::of(&plain))
+            }
         }
     }
 
@@ -321,20 +332,20 @@ impl<'f> Value<'f> {
     pub(crate) fn hash_without(&self, left_out: &[&str]) -> u64 {
         match self.kind() {
             Kind::Object => {
-                let mut sum = 0_u64;
-                for (name, value) in self.members() {
-                    if left_out.iter().any(|out| name.is(out)) {
-                        continue;
-                    }
-                    sum = sum.wrapping_add(Hash::new(1).then(name.hash()).then(value.hash()).get());
-                }
-                Hash::new(2).then(sum).get()
+                let members = self.members().filter(|(name, _)| !left_out.iter().any(|out| name.is(out)));
+                hash_of_members(members.map(|(name, value)| (name.hash(), value.hash())))
             }
             Kind::Array => self.items().fold(Hash::new(3), |hash, item| hash.then(item.hash())).get(),
             Kind::String => Hash::new(4).then(self.id().map_or(0, Id::get)).get(),
             Kind::Null | Kind::Bool | Kind::Number => Hash::new(5).then(Id::of(self.raw()).get()).get(),
         }
     }
+}
+
+/// Hash of an object whose members, names and values, have these hashes; their order does not count.
+pub(crate) fn hash_of_members(members: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let sum = members.fold(0_u64, |sum, (name, value)| sum.wrapping_add(Hash::new(1).then(name).then(value).get()));
+    Hash::new(2).then(sum).get()
 }
 
 /// The name of a member.

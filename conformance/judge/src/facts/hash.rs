@@ -1,12 +1,14 @@
 //! Numbers that stand for texts, so that what is remembered of a peer's words has one size.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash as StdHash, Hasher};
+use std::num::NonZeroU64;
 
 /// Stands for a text: equal texts have equal ids. Two texts of one transcript share an id with a chance of one in
 /// 2^64 for each pair; what hangs on it is a finding too many or too few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Id(u64);
+pub(crate) struct Id(NonZeroU64);
 
 impl Id {
     /// The id of a text.
@@ -20,12 +22,14 @@ impl Id {
         }
         let mut last = [0; 8];
         last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-        Self(mix(state ^ u64::from_le_bytes(last), 0x4b33_a62e_d433_d4a3))
+        let id = mix(state ^ u64::from_le_bytes(last), 0x4b33_a62e_d433_d4a3);
+        // Never zero, so that an id which may be missing takes no more room.
+        Self(NonZeroU64::new(id).unwrap_or(NonZeroU64::MIN))
     }
 
     /// The number.
     pub(crate) const fn get(self) -> u64 {
-        self.0
+        self.0.get()
     }
 }
 
@@ -87,3 +91,73 @@ impl Hasher for IdHasher {
 pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 /// A set of ids, or of keys made of a connection and ids.
 pub(crate) type Set<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
+
+/// A key of something that belongs to a session.
+pub(crate) trait OfSession: Eq + StdHash {
+    /// The session.
+    fn session(&self) -> Id;
+}
+
+impl<T: Eq + StdHash> OfSession for (Id, T) {
+    fn session(&self) -> Id {
+        self.0
+    }
+}
+
+impl OfSession for (u32, Id) {
+    fn session(&self) -> Id {
+        self.1
+    }
+}
+
+impl<T: Eq + StdHash> OfSession for (u32, Id, T) {
+    fn session(&self) -> Id {
+        self.1
+    }
+}
+
+/// A map whose keys belong to sessions: all of one is forgotten at once, without a look at the others.
+#[derive(Debug)]
+pub(crate) struct BySession<K, V>(Map<Id, Map<K, V>>);
+
+impl<K, V> Default for BySession<K, V> {
+    fn default() -> Self {
+        Self(Map::default())
+    }
+}
+
+impl<K: OfSession, V> BySession<K, V> {
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.0.get(&key.session())?.get(key)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.0.get_mut(&key.session())?.get_mut(key)
+    }
+
+    pub(crate) fn contains_key(&self, key: &K) -> bool {
+        self.get(key).is_some()
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.0.entry(key.session()).or_default().insert(key, value)
+    }
+
+    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        self.0.get_mut(&key.session())?.remove(key)
+    }
+
+    pub(crate) fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+        self.0.entry(key.session()).or_default().entry(key)
+    }
+
+    /// All that belongs to a session.
+    pub(crate) fn of(&self, session: Id) -> impl Iterator<Item = (&K, &V)> {
+        self.0.get(&session).into_iter().flatten()
+    }
+
+    /// Forgets all that belongs to a session.
+    pub(crate) fn forget(&mut self, session: Id) {
+        self.0.remove(&session);
+    }
+}

@@ -1,6 +1,6 @@
 //! Subagents (AGENT): what the verbs are answered with, and what shows of a child at its parent.
 
-use crate::facts::{Answer, Event, Id, ItemPath, Map, Sighting};
+use crate::facts::{Answer, BySession, Event, Id, ItemPath, Map, Sighting};
 use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
 use crate::rules::out::Out;
 
@@ -31,16 +31,16 @@ const PATIENCE: u64 = 10_000;
 
 #[derive(Default)]
 struct Agents {
-    children: Map<(Id, Id), Child>,
+    children: BySession<(Id, Id), Child>,
     /// Item of a child, and child of an item.
-    item_of: Map<(Id, Id), (Id, u64)>,
-    child_of: Map<(Id, Id), (Id, u64)>,
+    item_of: BySession<(Id, Id), (Id, u64)>,
+    child_of: BySession<(Id, Id), (Id, u64)>,
     /// First answers of commands, with the line.
     acks: Map<Id, (u64, u64)>,
     /// Sessions of children, with the line.
     sessions: Map<Id, u64>,
     /// Acked commands that are to show, by child.
-    owed: Map<(Id, Id), Owed>,
+    owed: BySession<(Id, Id), Owed>,
 }
 
 struct Child {
@@ -105,7 +105,7 @@ impl Monitor for Agents {
         if !event.is_live() {
             return;
         }
-        for ((_, id), owed) in self.owed.iter().filter(|((of, _), _)| *of == session) {
+        for ((_, id), owed) in self.owed.of(session) {
             let Some(child) = self.children.get(&(session, *id)) else { continue };
             if let Some(closed) = child.is_closed.filter(|_| owed.is_close && !child.has_ended) {
                 out.exercised(AGENT_6);
@@ -171,10 +171,10 @@ impl Monitor for Agents {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.children.retain(|(of, _), _| *of != session);
-        self.item_of.retain(|(of, _), _| *of != session);
-        self.child_of.retain(|(of, _), _| *of != session);
-        self.owed.retain(|(of, _), _| *of != session);
+        self.children.forget(session);
+        self.item_of.forget(session);
+        self.child_of.forget(session);
+        self.owed.forget(session);
     }
 }
 

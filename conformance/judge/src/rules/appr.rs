@@ -14,7 +14,7 @@ pub(crate) mod modes;
 mod payload;
 pub(crate) mod pending;
 
-use crate::facts::{Answer, Epoch, Event, Happened, Id, Map, Request, Set, Sighting, Value, Within};
+use crate::facts::{Answer, BySession, Epoch, Event, Happened, Id, Map, Request, Set, Sighting, Value, Within};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 use crate::rules::stops::{Stops, stopping};
@@ -66,7 +66,7 @@ struct Seen {
 
 #[derive(Default)]
 struct Approvals {
-    known: Map<(Id, Id), Approval>,
+    known: BySession<(Id, Id), Approval>,
     /// Decides that wait for their answer, by connection and line.
     open: Map<(u32, u64), Decide>,
     /// Command ids of decides so far.
@@ -246,7 +246,7 @@ impl Monitor for Approvals {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.known.retain(|(owner, _), _| *owner != session);
+        self.known.forget(session);
         self.open.retain(|_, decide| decide.approval.0 != session);
     }
 }

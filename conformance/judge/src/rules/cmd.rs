@@ -93,7 +93,7 @@ struct Command {
     /// Stands for its params as JSON.
     params: u64,
     /// Name and value of each member of the params.
-    members: Vec<(Id, u64)>,
+    members: Box<[(Id, u64)]>,
     answer: First,
     /// Answers are compared only where nothing crossed.
     crossed: bool,

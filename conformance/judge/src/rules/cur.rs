@@ -1,6 +1,6 @@
 //! Cursors (CUR): each names one event for good, and they are opaque: equal or not, never sorted (CUR-2).
 
-use crate::facts::{Answer, Class, Event, Id, Map, Request, Sight, Value, Within};
+use crate::facts::{Answer, BySession, Class, Event, Id, Map, Request, Sight, Value, Within};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -53,15 +53,15 @@ const BESIDES: [&str; 4] = ["viewCursor", "sourceRange", "commandId", "clientNam
 #[derive(Default)]
 struct Cursors {
     /// Line of the last request that attached a connection to a session.
-    attached: Map<(u32, Id), u64>,
+    attached: BySession<(u32, Id), u64>,
     /// The newest unprotected event that was delivered live, and where.
-    last: Map<(u32, Id), (Id, u64)>,
+    last: BySession<(u32, Id), (Id, u64)>,
     /// Positions of a session that answers and gaps gave, with the line that did.
     given: Map<Id, Map<Id, u64>>,
     /// Anchors that compactions of a session showed, with the line that did; a page and a resume take them too (CUR-6).
     anchors: Map<(Id, Id), u64>,
     /// Value of a state, by session and method: its hash, its line, and the stretch or page in which it was seen.
-    states: Map<(u32, Id, Id), Stated>,
+    states: BySession<(u32, Id, Id), Stated>,
     /// Cursors of another family: of lists, and of forks (`cutCursor`).
     others: Map<Id, u64>,
 }
@@ -123,9 +123,9 @@ impl Monitor for Cursors {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.attached.retain(|(_, it), _| *it != session);
-        self.last.retain(|(_, it), _| *it != session);
-        self.states.retain(|(_, it, _), _| *it != session);
+        self.attached.forget(session);
+        self.last.forget(session);
+        self.states.forget(session);
     }
 }
 

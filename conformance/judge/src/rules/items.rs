@@ -2,7 +2,7 @@
 
 mod kept;
 
-use crate::facts::{Epoch, Event, Id, ItemPath, Map, Path, Sight, Sighting};
+use crate::facts::{BySession, Epoch, Event, Id, ItemPath, Map, Path, Sight, Sighting};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -43,7 +43,7 @@ const OUTLIVES: [&str; 2] = ["subagent", "workflow"];
 #[derive(Default)]
 struct Lives {
     /// Items of each session, by session and item.
-    of_session: Map<(Id, Id), Life>,
+    of_session: BySession<(Id, Id), Life>,
     /// Open items of each turn, by connection and turn.
     open: Map<(u32, Id), Vec<(Id, Id)>>,
     /// The stretch in which a turn was seen to start.
@@ -156,7 +156,7 @@ impl Monitor for Lives {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.of_session.retain(|(owner, _), _| *owner != session);
+        self.of_session.forget(session);
         self.open.retain(|_, items| items.first().is_none_or(|(owner, _)| *owner != session));
     }
 }

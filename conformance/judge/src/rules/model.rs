@@ -76,6 +76,9 @@ impl Monitor for Models {
             "session/reasoningEffortChanged" => id("reasoningEffort").map(|it| (What::Effort, (it, None))),
             _ => None,
         };
+        if told.is_none() && self.awaited.is_empty() {
+            return;
+        }
         for what in [What::Model, What::Effort] {
             let key = (event.at.conn, session, what);
             if let Some((_, value)) = told.filter(|(of, _)| *of == what) {

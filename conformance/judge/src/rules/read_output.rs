@@ -1,6 +1,6 @@
 //! Stored output (OUT): pages of bytes, and how they are refused.
 
-use crate::facts::{Answer, Id, Map, Request, Sighting, Value};
+use crate::facts::{Answer, BySession, Id, Map, Request, Sighting, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -24,7 +24,7 @@ const MOST: i64 = 6_291_456;
 struct Outputs {
     /// Output references that items showed, by session and item: its id, its address, total, line, and whether the item
     /// has ended.
-    shown: Map<(Id, Id), Shown>,
+    shown: BySession<(Id, Id), Shown>,
     /// Total of an output, as the page with its end says, with the line.
     totals: Map<Id, (i64, u64)>,
     media: Map<Id, (Id, u64)>,
@@ -103,7 +103,7 @@ impl Monitor for Outputs {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.shown.retain(|(of, _), _| *of != session);
+        self.shown.forget(session);
     }
 }
 

@@ -1,6 +1,6 @@
 //! State of a session that replaces itself (STATE): what each notification says, and that it says something new.
 
-use crate::facts::{Answer, Event, Id, Map, Value, Within};
+use crate::facts::{Answer, BySession, Event, Id, Map, Value, Within};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -35,10 +35,10 @@ const COUNTERS: [&str; 5] = ["promptTokens", "outputTokens", "totalTokens", "cac
 #[derive(Default)]
 struct States {
     /// Counters of a session as they were last seen, with the line; live and paged apart.
-    counters: Map<(Id, Option<u64>), ([i64; 5], u64)>,
+    counters: BySession<(Id, Option<u64>), ([i64; 5], u64)>,
     usage: Map<(u32, Id), (u64, u64, Within)>,
     /// Newest goal and name of a session, live.
-    newest: Map<(u32, Id, &'static str), (u64, u64)>,
+    newest: BySession<(u32, Id, &'static str), (u64, u64)>,
 }
 
 impl Monitor for States {
@@ -78,8 +78,8 @@ impl Monitor for States {
 
     fn closed(&mut self, conn: u32, session: Id) {
         self.usage.remove(&(conn, session));
-        self.counters.retain(|(of, _), _| *of != session);
-        self.newest.retain(|(_, of, _), _| *of != session);
+        self.counters.forget(session);
+        self.newest.forget(session);
     }
 }
 

@@ -25,6 +25,9 @@ pub(crate) const FAMILY: Family = Family {
 /// What gives birth to a session and subscribes its caller.
 const BIRTHS: [&str; 3] = ["session/start", "session/fork", "session/sideChat"];
 
+/// Notifications that open a prompt or end it.
+const PROMPTS: [&str; 4] = ["approval/requested", "userInput/requested", "approval/resolved", "userInput/settled"];
+
 #[derive(Default)]
 struct Subscriptions {
     /// Sessions to which a connection was ever attached, by host.
@@ -259,6 +262,9 @@ impl Subscriptions {
 
     /// SUB-3: open prompts are asked again, before they end.
     fn prompt(&mut self, event: &Event<'_>, session: Id, out: &mut Out<'_>) {
+        if !PROMPTS.contains(&event.method) {
+            return;
+        }
         let prompt = event.param("approvalId").or_else(|| event.param("userInputId")).and_then(|it| it.id());
         let Some(prompt) = prompt else { return };
         match event.method {

@@ -1,6 +1,6 @@
 //! Background work (TASK).
 
-use crate::facts::{Answer, Event, Id, ItemPath, Map, Request, Set, Sighting, Value};
+use crate::facts::{Answer, BySession, Event, Id, ItemPath, Map, Request, Set, Sighting, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
 use crate::rules::out::Out;
 
@@ -30,10 +30,10 @@ pub(crate) const FAMILY: Family = Family {
 struct Tasks {
     commands: Set<Id>,
     /// What ties a task to an item, by session, with the line; both ways.
-    item_of: Map<(Id, Id), (Id, u64)>,
-    task_of: Map<(Id, Id), (Id, u64)>,
+    item_of: BySession<(Id, Id), (Id, u64)>,
+    task_of: BySession<(Id, Id), (Id, u64)>,
     /// Tool calls of sessions.
-    calls: Map<(Id, Id), Call>,
+    calls: BySession<(Id, Id), Call>,
     /// Lines of acked stops of turns, by session; and of what may end background work.
     stopped: Map<Id, u64>,
     ended_work: u64,
@@ -140,9 +140,9 @@ impl Monitor for Tasks {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.item_of.retain(|(of, _), _| *of != session);
-        self.task_of.retain(|(of, _), _| *of != session);
-        self.calls.retain(|(of, _), _| *of != session);
+        self.item_of.forget(session);
+        self.task_of.forget(session);
+        self.calls.forget(session);
     }
 }
 

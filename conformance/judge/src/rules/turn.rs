@@ -5,7 +5,7 @@ mod stop;
 mod submit;
 mod told;
 
-use crate::facts::{Answer, Epoch, Event, Id, Map, Request, Sight, Sighting, Turn};
+use crate::facts::{Answer, BySession, Epoch, Event, Id, Map, Request, Sight, Sighting, Turn};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -50,13 +50,13 @@ pub(crate) const FAMILY: Family = Family {
 
 #[derive(Default)]
 struct Turns {
-    sessions: Map<(u32, Id), Session>,
+    sessions: BySession<(u32, Id), Session>,
     /// Ends of turns, with their cursors: one a turn for the life of its session.
-    ended: Map<(Id, Id), Ended>,
+    ended: BySession<(Id, Id), Ended>,
     /// Starts of turns.
-    started: Map<(Id, Id), u64>,
+    started: BySession<(Id, Id), u64>,
     /// The command of each turn's submit, by its ack, and the line of that.
-    commands: Map<(Id, Id), (Id, u64)>,
+    commands: BySession<(Id, Id), (Id, u64)>,
     /// Commands of submits, with the line of the first.
     submitted: Map<Id, u64>,
     /// Commands that were refused with -32602, with their lines.
@@ -204,10 +204,10 @@ impl Monitor for Turns {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.sessions.retain(|(_, it), _| *it != session);
-        self.ended.retain(|(it, _), _| *it != session);
-        self.started.retain(|(it, _), _| *it != session);
-        self.commands.retain(|(it, _), _| *it != session);
+        self.sessions.forget(session);
+        self.ended.forget(session);
+        self.started.forget(session);
+        self.commands.forget(session);
     }
 }
 

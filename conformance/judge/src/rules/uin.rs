@@ -10,7 +10,7 @@ mod life;
 mod prompt;
 mod settle;
 
-use crate::facts::{Answer, Epoch, Event, Happened, Id, Map, Request, Set, Sighting, Within};
+use crate::facts::{Answer, BySession, Epoch, Event, Happened, Id, Map, Request, Set, Sighting, Within};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 use crate::rules::stops::{Stops, stopping};
@@ -52,9 +52,9 @@ struct Seen {
 
 #[derive(Default)]
 struct Prompts {
-    known: Map<(Id, Id), Prompt>,
+    known: BySession<(Id, Id), Prompt>,
     /// Prompt of an item that asks, until the item has ended.
-    of_item: Map<(Id, Id), Id>,
+    of_item: BySession<(Id, Id), Id>,
     /// Prompts by the turn that waits for them, until it ends.
     waiting: Map<Id, Vec<(Id, Id)>>,
     /// Commands that wait for their answer, by connection and line.
@@ -173,8 +173,8 @@ impl Monitor for Prompts {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.known.retain(|(owner, _), _| *owner != session);
-        self.of_item.retain(|(owner, _), _| *owner != session);
+        self.known.forget(session);
+        self.of_item.forget(session);
         self.open.retain(|_, settling| settling.prompt.0 != session);
     }
 }

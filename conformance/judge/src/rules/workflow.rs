@@ -1,6 +1,6 @@
 //! Workflows and their children (WF).
 
-use crate::facts::{Answer, Id, ItemPath, Map, Set, Sighting, Value};
+use crate::facts::{Answer, BySession, Id, ItemPath, Map, Set, Sighting, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
 use crate::rules::out::Out;
 
@@ -14,7 +14,7 @@ pub(crate) const FAMILY: Family = Family {
 
 #[derive(Default)]
 struct Workflows {
-    runs: Map<(Id, Id), Run>,
+    runs: BySession<(Id, Id), Run>,
     commands: Set<Id>,
 }
 
@@ -80,7 +80,7 @@ impl Monitor for Workflows {
     }
 
     fn closed(&mut self, _: u32, session: Id) {
-        self.runs.retain(|(of, _), _| *of != session);
+        self.runs.forget(session);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `approval/listPending`: all that is open, and nothing else (APPR-20).
 
-use crate::facts::{Answer, Event, Id, Map, Sight, Value};
+use crate::facts::{Answer, BySession, Event, Id, Map, Sight, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
 use crate::rules::out::Out;
 
@@ -26,7 +26,7 @@ pub(crate) const FAMILY: Family = Family {
 #[derive(Default)]
 struct Pending {
     open: Map<Id, Vec<Prompt>>,
-    ended: Map<(Id, Id), u64>,
+    ended: BySession<(Id, Id), u64>,
 }
 
 struct Prompt {
@@ -102,7 +102,7 @@ impl Monitor for Pending {
 
     fn closed(&mut self, _: u32, session: Id) {
         self.open.remove(&session);
-        self.ended.retain(|(owner, _), _| *owner != session);
+        self.ended.forget(session);
     }
 }
 

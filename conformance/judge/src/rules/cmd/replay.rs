@@ -4,6 +4,7 @@ use super::ack::shown;
 use super::{
     CMD_5, CMD_6, CMD_7, CMD_8, CMD_9, CMD_10, CMD_11, CMD_12, CMD_14, CMD_17, Command, Commands, First, Sent, word,
 };
+use crate::facts::document::hash_of_members;
 use crate::facts::{Answer, Id, Request, Value};
 use crate::rules::monitor::Watched;
 use crate::rules::out::Out;
@@ -39,7 +40,7 @@ pub(super) struct Again {
     was_named: bool,
 }
 
-fn members(params: Option<Value<'_>>) -> Vec<(Id, u64)> {
+fn members(params: Option<Value<'_>>) -> Box<[(Id, u64)]> {
     let members = params.into_iter().flat_map(|it| it.members());
     members.map(|(name, value)| (Id::of(name.text().as_bytes()), value.hash())).collect()
 }
@@ -50,8 +51,10 @@ impl Commands {
         let host = out.core().connection(request.at.conn).host;
         let bytes =
             (Id::of(request.params.map_or(&[][..], |it| it.raw())), request.root.get("trace").map(|it| it.hash()));
-        let params = request.params.map_or(0, |it| it.hash());
         let members = members(request.params);
+        // Each value is hashed once, for itself and for the whole.
+        let whole = || hash_of_members(members.iter().map(|(name, value)| (name.get(), *value)));
+        let params = request.params.map_or(0, |_| whole());
         let mut again = None;
         if let Some(first) = self.known.get_mut(&command) {
             self.refused.remove(&command);
