@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::hash::Id;
+use super::hash::{Id, Set};
 use super::{Answer, Request, Value};
 use crate::rules::table::Version;
 
@@ -11,14 +11,14 @@ use crate::rules::table::Version;
 pub(crate) struct Listed {
     /// Code and kind of each error, override kinds included.
     pub(crate) errors: Vec<(i64, String)>,
-    /// Names of the methods, sorted.
-    pub(crate) methods: Vec<String>,
+    /// Its methods.
+    pub(crate) methods: Set<Id>,
 }
 
 impl Listed {
     /// Whether it lists a method.
     pub(crate) fn has(&self, method: &str) -> bool {
-        self.methods.binary_search_by(|it| it.as_str().cmp(method)).is_ok()
+        self.methods.contains(&Id::of(method.as_bytes()))
     }
 }
 

@@ -185,12 +185,15 @@ impl<'f> Value<'f> {
         let mut at = self.at + 1;
         while at < node.next {
             let member = &self.nodes[at as usize];
-            // Most members are told apart by their lengths alone.
+            // Most members are told apart by their lengths and first letters alone.
             let (start, end) = (member.name.0 as usize, member.name.1 as usize);
             let fits = if member.name_escaped {
                 decode(&self.bytes[start..end], true).is_some_and(|it| it == name)
             } else {
-                end - start == name.len() && self.bytes[start..end] == *name.as_bytes()
+                let first = self.bytes.get(start);
+                end - start == name.len()
+                    && (end == start || first == name.as_bytes().first())
+                    && self.bytes[start..end] == *name.as_bytes()
             };
             if fits {
                 return Some(Value { at, ..*self });
@@ -298,7 +301,17 @@ impl<'f> Value<'f> {
     /// The text of a string.
     pub(crate) fn text(&self) -> Option<Cow<'f, str>> {
         let (text, escaped) = self.quoted()?;
-        decode(text, escaped)
+        if !escaped {
+            return decode(text, false);
+        }
+        self.plain(text.len()).and_then(|plain| String::from_utf8(plain).ok()).map(Cow::Owned)
+    }
+
+    /// The bytes of a string without its escapes; it has so many bytes with them.
+    fn plain(&self, room: usize) -> Option<Vec<u8>> {
+        let mut plain = Vec::with_capacity(room);
+        unescape(self.raw(), 0, &mut plain)?;
+        Some(plain)
     }
 
     /// Whether it is this string.
@@ -314,11 +327,7 @@ impl<'f> Value<'f> {
     pub(crate) fn id(&self) -> Option<Id> {
         match self.quoted()? {
             (text, false) => Some(Id::of(text)),
-            (text, true) => {
-                let mut plain = Vec::with_capacity(text.len());
-                unescape(self.raw(), 0, &mut plain)?;
-                Some(Id::of(&plain))
-            }
+            (text, true) => self.plain(text.len()).map(|plain| Id::of(&plain)),
         }
     }
 

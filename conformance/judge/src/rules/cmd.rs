@@ -60,7 +60,8 @@ pub(crate) const FAMILY: Family = Family {
 
 #[derive(Default)]
 struct Commands {
-    known: Map<Id, Command>,
+    /// Boxed, since a map keeps up to as much room free as it fills.
+    known: Map<Id, Box<Command>>,
     /// Requests that wait for their answer, by connection and line.
     open: Map<(u32, u64), Sent>,
     /// Sessions that a host said it does not have, with the line; and those that it listed.

@@ -142,8 +142,7 @@ impl Watch {
         let tally = &self.tally;
         let routes = self.routes.entry(schema.label().to_owned()).or_insert_with(|| {
             let methods = schema.methods.iter().map(|method| Route::of(&method.name, FAMILIES)).collect();
-            let mut names: Vec<String> = schema.methods.iter().map(|method| method.name.clone()).collect();
-            names.sort_unstable();
+            let names = schema.methods.iter().map(|method| Id::of(method.name.as_bytes())).collect();
             let listed = Arc::new(Listed { errors: schema.source.errors.clone(), methods: names });
             let sides = Table::msp().rows().iter().map(|row| sides_of(row, revision, tally)).collect();
             Arc::new(Routes { methods, listed, sides })

@@ -108,7 +108,7 @@ impl Commands {
                 is_queued: false,
                 replayed_unnamed: None,
             };
-            self.known.insert(command, first);
+            self.known.insert(command, Box::new(first));
         }
         self.open.insert((request.at.conn, request.at.line), Sent { command, again });
     }
