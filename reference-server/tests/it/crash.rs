@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::kept::check::check;
 use crate::kept::history::{Answer, Event, Found};
 use crate::kept::talk::Talk;
-use crate::peer::Peer;
+use crate::peer::{Peer, Said};
 
 /// A disk that fails for good after so many writes and syncs; the failing write leaves half of its bytes.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ fn host(layer: Arc<dyn Layer>) -> Arc<Host> {
 }
 
 /// Goes away; what was told is judged where the disk held. A host that cannot write answers with internal errors.
-fn leave(peer: Peer, failed: bool) {
+fn leave(peer: Peer, failed: bool) -> Said {
     if failed { peer.kill() } else { peer.vanish() }
 }
 
@@ -122,11 +122,11 @@ async fn nothing_that_was_told_is_lost() {
         let mut peer = Peer::over(host(Arc::clone(&failing) as _), 1 << 20).shake(json!({})).await;
         let (acked, shown) = play(&mut peer).await;
         let failed = failing.left.load(Ordering::Relaxed) < 0;
-        leave(peer, failed);
+        let past = [leave(peer, failed)];
         disk.lose_power(usize::try_from(left).unwrap() * 7 % 90);
         cuts += 1;
 
-        let mut other = Peer::over(host(Arc::clone(&disk) as _), 1 << 20).shake(json!({})).await.number(1);
+        let mut other = Peer::over(host(Arc::clone(&disk) as _), 1 << 20).shake(json!({})).await.number(1).after(&past);
         let session = json!("0198f0ab-0000-7000-8000-00000000aaaa");
         if acked.is_empty() {
             assert_eq!(shown, Vec::<Value>::new());
@@ -155,7 +155,7 @@ async fn nothing_that_was_told_is_lost() {
         let open = pages.iter().filter(|event| event["method"] == "turn/started").count();
         let ended = pages.iter().filter(|event| event["method"] == "turn/completed").count();
         assert_eq!(open, ended, "cut {left}");
-        other.kill(); // as below: its judge would need what was said before
+        other.finish().await;
         if !failed {
             break;
         }
@@ -218,11 +218,12 @@ async fn mixed(seed: u64, left: i64) -> bool {
     }
     listen(&mut talk, &mut peer, true).await;
     let failed = failed();
-    leave(peer, failed);
+    let mut past = vec![leave(peer, failed)];
     disk.lose_power(usize::try_from(left).unwrap() * 97 % 900);
     for life in 1..3 {
         talk.begin_life();
-        let mut peer = Peer::over(host(Arc::clone(&disk) as _), 1 << 20).shake(json!({})).await.number(1 + life);
+        let mut peer =
+            Peer::over(host(Arc::clone(&disk) as _), 1 << 20).shake(json!({})).await.number(1 + life).after(&past);
         find(&mut talk, &mut peer).await;
         for command in 0..talk.history.commands.len() {
             if talk.history.commands[command].answers.last().is_none_or(|(_, answer)| answer.settles()) {
@@ -230,7 +231,7 @@ async fn mixed(seed: u64, left: i64) -> bool {
             }
         }
         listen(&mut talk, &mut peer, true).await;
-        peer.kill(); // the judge would need what was said to the host before it died
+        past.push(peer.vanish());
     }
     let found = check(&talk.history);
     assert!(found.is_empty(), "seed {seed}, power lost at write or sync {left}: {found:#?}");

@@ -14,13 +14,18 @@ use tokio::task::JoinHandle;
 /// How long nothing has to come for silence; the clock of the tests is paused, so this costs no time.
 const SILENCE: Duration = Duration::from_millis(500);
 
+/// What the two sides of a connection said, in order.
+pub(crate) type Said = Vec<(Side, String)>;
+
 pub(crate) struct Peer {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: Option<WriteHalf<DuplexStream>>,
     serving: JoinHandle<std::io::Result<()>>,
     /// Frames that came and were not asked for yet.
     pub(crate) inbox: VecDeque<Value>,
-    pub(crate) transcript: Vec<(Side, String)>,
+    pub(crate) transcript: Said,
+    /// What was said on connections before it, which the judge has to know to judge this one.
+    past: Vec<Said>,
     surface: Surface,
     /// Whether bytes were sent that the transcript does not have.
     unseen: bool,
@@ -48,6 +53,7 @@ impl Peer {
             serving,
             inbox: VecDeque::new(),
             transcript: Vec::new(),
+            past: Vec::new(),
             surface: Surface::Stable,
             unseen: false,
             unlisted: false,
@@ -81,6 +87,12 @@ impl Peer {
     /// Mints ids apart from those of other peers of a test.
     pub(crate) fn number(mut self, number: u64) -> Self {
         self.commands = number << 32;
+        self
+    }
+
+    /// Comes after connections that have ended: the judge knows what was said on them.
+    pub(crate) fn after(mut self, past: &[Said]) -> Self {
+        self.past = past.to_vec();
         self
     }
 
@@ -240,29 +252,38 @@ impl Peer {
         frames
     }
 
-    /// Goes away without a word, as a client that is killed; what came is judged.
-    pub(crate) fn vanish(self) {
+    /// Goes away without a word, as a client that is killed; what came is judged. Gives what was said.
+    pub(crate) fn vanish(self) -> Said {
         self.judge();
-        self.kill();
+        self.kill()
     }
 
-    /// Goes away without a word and without a judge.
-    pub(crate) fn kill(self) {
+    /// Goes away without a word and without a judge. Gives what was said.
+    pub(crate) fn kill(self) -> Said {
         self.serving.abort();
+        self.transcript
     }
 
     #[track_caller]
     fn judge(&self) {
         let mut judge = Judge::new(schema(self.surface), Profile::default());
-        for (at, (side, text)) in self.transcript.iter().enumerate() {
-            let frame = Frame { side: Some(*side), bytes: text.as_bytes() };
-            judge.observe(&Entry { line: at as u64 + 1, conn: "", at_ms: None, what: What::Frame(frame) });
+        let mut line = 0;
+        for (number, said) in self.past.iter().chain([&self.transcript]).enumerate() {
+            let conn = number.to_string();
+            for (side, text) in said {
+                line += 1;
+                let frame = Frame { side: Some(*side), bytes: text.as_bytes() };
+                judge.observe(&Entry { line, conn: &conn, at_ms: None, what: What::Frame(frame) });
+            }
         }
+        // Whoever was there before had a judge of its own.
+        let past: usize = self.past.iter().map(Vec::len).sum();
         // What the tests send may be wrong on purpose.
         let findings: Vec<_> = judge
             .finish()
             .findings
             .into_iter()
+            .filter(|finding| finding.line > past as u64)
             .filter(|finding| finding.from != Some(Side::Client) && !(self.unseen && finding.rule.id() == "ENV-13"))
             .filter(|finding| {
                 !(self.unlisted && matches!(finding.rule.id(), "OPEN-6" | "OPEN-10" | "UNLISTED-REQUEST"))

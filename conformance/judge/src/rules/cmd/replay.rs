@@ -71,7 +71,7 @@ impl Commands {
             let is_open = matches!(first.answer, First::Open);
             first.crossed |= is_open;
             let later_process = first.host != host;
-            if later_process && first.named.is_none() {
+            if later_process && first.named.is_none() && matches!(first.answer, First::Result { .. }) {
                 first.replayed_unnamed = Some(request.at.line);
             }
             again = Some(Again {
@@ -248,6 +248,10 @@ impl Commands {
         let Some(turn) = command.turn.and_then(|turn| self.turns.get(&turn)).filter(|_| !command.is_queued) else {
             return;
         };
+        // What only joined a turn is done, whatever became of the turn.
+        if answer.request.command != Some(turn.command) {
+            return;
+        }
         let was_cut = turn.started && turn.ended_on.is_some_and(|host| host != command.host) && turn.was_cut;
         if was_cut {
             out.exercised(CMD_12);

@@ -9,7 +9,7 @@ use crate::transcript::Side;
 
 /// What is known of a turn of an acked command.
 pub(super) struct OfTurn {
-    command: Id,
+    pub(super) command: Id,
     /// Line of the ack.
     line: u64,
     conn: u32,

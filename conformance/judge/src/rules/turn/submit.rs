@@ -148,8 +148,9 @@ impl Turns {
         }
         let Some(turn) = result.id_of("turnId") else { return };
         let asked_in = answer.request.state.turn;
-        // What stood when it was asked stands still, as far as the connection has seen.
-        let steady = asked_in == answer.state.turn;
+        // What stood when it was asked stands still, as far as the connection has seen. One that was sent before is answered as then.
+        let is_new = answer.request.command.is_none_or(|it| self.submitted.get(&it) == Some(&answer.request.line));
+        let steady = is_new && asked_in == answer.state.turn;
         let was_idle = steady && self.is_idle(conn, session, asked_in);
         let seen = self.started.contains_key(&(session, turn)) || self.ended.contains_key(&(session, turn));
         let state = self.session(conn, session, epoch);
