@@ -23,8 +23,14 @@ struct More {
     receipt: Option<Seen<u64>>,
     refs: Option<Seen<[Option<Id>; 2]>>,
     truncated: Option<Seen<()>>,
-    cut_off: Option<Seen<()>>,
     drained: Option<Seen<()>>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What only runs and replies that were cut off keep; apart, since there are many more calls of tools.
+#[derive(Default)]
+struct Rare {
+    cut_off: Option<Seen<()>>,
     budget: Option<(Option<u64>, u64)>,
     children: Option<Seen<Vec<Id>>>,
 }
@@ -92,6 +98,10 @@ impl Kept {
 }
 
 impl More {
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
     /// ITEM-13 and the whole object of ITEM-3.
     fn lasting(&mut self, sighting: &Sighting<'_>, out: &mut Out<'_>) {
         let line = sighting.at.line;
@@ -187,14 +197,14 @@ impl More {
             fail(out, ITEM_20, sighting, "/cutOff", "true, or nothing", &value.shown());
         }
         let is_cut = value.is_some_and(|it| it.bool() == Some(true));
-        stays(&mut self.cut_off, is_cut, sighting, ITEM_20, "", out);
+        stays(&mut self.rare().cut_off, is_cut, sighting, ITEM_20, "", out);
     }
 
     /// ITEM-33, ITEM-35: the children of a run, and what it may use.
     fn workflow(&mut self, sighting: &Sighting<'_>, out: &mut Out<'_>) {
         let (line, is_snapshot) = (sighting.at.line, matches!(sighting.path, ItemPath::Snapshot(_)));
         let budget = sighting.item.get("tokenBudget").map(|it| it.hash());
-        match self.budget {
+        match self.rare().budget {
             Some((before, first)) if !(is_snapshot && budget.is_none()) => {
                 out.exercised(ITEM_35);
                 if before != budget {
@@ -207,7 +217,7 @@ impl More {
                 }
             }
             Some(_) => {}
-            None => self.budget = Some((budget, line)),
+            None => self.rare().budget = Some((budget, line)),
         }
         if let Some(children) = sighting.item.get("children") {
             self.children(sighting, children, is_snapshot, out);
@@ -231,8 +241,9 @@ impl More {
             return;
         }
         let ids: Vec<Id> = pairs.into_iter().map(|(id, _)| id).collect();
-        let Some(seen) = &self.children else {
-            self.children = Some(Seen { revision: sighting.revision, line: sighting.at.line, what: ids });
+        let children = &mut self.rare().children;
+        let Some(seen) = children else {
+            *children = Some(Seen { revision: sighting.revision, line: sighting.at.line, what: ids });
             return;
         };
         let (lower, higher) = if sighting.revision > seen.revision { (&seen.what, &ids) } else { (&ids, &seen.what) };
@@ -244,7 +255,7 @@ impl More {
                 .done();
         }
         if sighting.revision > seen.revision {
-            self.children = Some(Seen { revision: sighting.revision, line: sighting.at.line, what: ids });
+            *children = Some(Seen { revision: sighting.revision, line: sighting.at.line, what: ids });
         }
     }
 }
