@@ -334,4 +334,18 @@ mod tests {
         assert_eq!((cursors.seen(id("a")), cursors.seen(id("b"))), (Some(3), None));
         assert!(cursors.may_have_seen(id("a")) && cursors.may_have_seen(id("b")) && !cursors.may_have_seen(id("c")));
     }
+
+    #[test]
+    fn many_past_cursors_are_known_as_well_as_few() {
+        let mut cursors = Cursors::default();
+        let (few, many) = (0..FEW / 2, FEW / 2..3 * FEW);
+        for turn in [few, many] {
+            for number in turn {
+                cursors.see_ephemeral(id(&format!("{number}")), 1, 0);
+            }
+            cursors.end_turn();
+        }
+        assert!(cursors.few.is_empty() && (0..3 * FEW).all(|number| cursors.may_have_seen(id(&format!("{number}")))));
+        assert!(!cursors.may_have_seen(id("another")));
+    }
 }

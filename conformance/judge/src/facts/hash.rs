@@ -161,3 +161,26 @@ impl<K: OfSession, V> BySession<K, V> {
         self.0.remove(&session);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_forgotten_alone_whatever_its_keys() {
+        let (one, other) = (Id::of(b"one"), Id::of(b"other"));
+        let mut items = BySession::default();
+        let mut connections = BySession::default();
+        for session in [one, other] {
+            items.insert((session, 1_u8), 1);
+            items.insert((session, 2), 2);
+            connections.insert((7_u32, session), 1);
+            connections.insert((8, session), 2);
+        }
+        items.forget(one);
+        connections.forget(one);
+        assert_eq!((items.of(one).count(), items.of(other).count()), (0, 2));
+        assert_eq!((connections.get(&(8, one)), connections.get(&(8, other))), (None, Some(&2)));
+        assert_eq!((items.remove(&(other, 1)), items.contains_key(&(other, 1))), (Some(1), false));
+    }
+}
