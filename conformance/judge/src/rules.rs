@@ -5,6 +5,7 @@
 
 mod agent;
 mod appr;
+mod cap;
 mod cmd;
 mod cur;
 mod delta;

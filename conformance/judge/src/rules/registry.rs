@@ -19,6 +19,7 @@ families! {
     appr;
     appr::modes;
     appr::pending;
+    cap;
     cmd;
     cur;
     delta;
