@@ -33,6 +33,7 @@ families! {
     model;
     page;
     read_output;
+    sess;
     state;
     sub;
     task;

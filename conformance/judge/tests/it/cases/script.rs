@@ -40,6 +40,8 @@ pub(super) struct Script {
     pub(super) revision: Option<String>,
     pub(super) frame_limit: Option<u64>,
     sequences: BTreeMap<String, u64>,
+    /// Whether the host said in the last handshake that it keeps nothing.
+    ephemeral: bool,
 }
 
 /// A finding that a case expects.
@@ -138,9 +140,10 @@ impl Script {
             let result = json!({ "events": events, "nextCursor": next });
             vec![(side, json!({ "jsonrpc": "2.0", "id": line["page"], "result": result }))]
         } else if let Some(handshake) = line.get("handshake") {
+            self.ephemeral = handshake["durability"] == "ephemeral";
             shake_hands(handshake)
         } else if let Some(session) = line.get("start") {
-            start(session, line.get("cursor"))
+            start(session, line.get("cursor"), self.ephemeral)
         } else {
             return Err(format!("line {number} is of no form that a case has"));
         };
@@ -257,7 +260,7 @@ fn shake_hands(with: &Value) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn start(session: &Value, cursor: Option<&Value>) -> Vec<(&'static str, Value)> {
+fn start(session: &Value, cursor: Option<&Value>, ephemeral: bool) -> Vec<(&'static str, Value)> {
     let name = session.as_str().unwrap_or_default();
     let params = json!({ "commandId": uuid(&format!("start {name}")), "workspaceRoot": "/work" });
     let whole = json!({
@@ -266,7 +269,7 @@ fn start(session: &Value, cursor: Option<&Value>) -> Vec<(&'static str, Value)> 
         "createdAt": "2026-01-01T00:00:00Z",
         "forkedFrom": null,
         "modelId": null,
-        "path": "/home/case/.host/sessions/one",
+        "path": if ephemeral { "" } else { "/home/case/.host/sessions/one" },
         "providerId": null,
         "sessionId": name,
         "status": "idle",
