@@ -447,7 +447,8 @@ impl Sessions {
         if !self.births.contains_key(&key) {
             self.rows.insert(key, event.at.line);
         }
-        let is_loaded = event.params.and_then(|it| it.path(&["session", "status"])).is_some_and(|it| !it.is("notLoaded"));
+        let is_loaded =
+            event.params.and_then(|it| it.path(&["session", "status"])).is_some_and(|it| !it.is("notLoaded"));
         if let Some(line) = self.closed.get(&key).filter(|_| is_loaded) {
             out.violated(SESS_18, event, "/session/status")
                 .expected("no row of a loaded session after it was closed")
