@@ -353,14 +353,9 @@ impl Sessions {
             out.violated(SESS_9, event, "/attention").expected("no member without a flag").actual("[]").done();
         }
         let now = Told { state, permission, line: event.at.line, pushed: true, idle: false };
-        let Some(before) = self.told.insert(key, now).filter(|it| it.pushed) else { return };
-        out.exercised(SESS_9);
-        if (before.state, before.permission) == (state, permission) {
-            out.violated(SESS_9, event, "")
-                .expected("another status or attention than was pushed before")
-                .actual("the same")
-                .contradicts(before.line)
-                .done();
+        // Whether it is another than before is not said: a push may be lost behind a gap or a slow reader.
+        if self.told.insert(key, now).is_some_and(|it| it.pushed) {
+            out.exercised(SESS_9);
         }
     }
 
