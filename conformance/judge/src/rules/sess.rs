@@ -57,8 +57,6 @@ struct Sessions {
     starts: Map<Id, Start>,
     /// A start that is sent again and not answered yet, by connection.
     again: Map<u32, Again>,
-    /// What was last said of the state of a session.
-    told: Map<(u32, Id), Told>,
     leaves: Map<(u32, Id), Leave>,
     /// Sessions that were closed and not loaded since, with the line.
     closed: Map<(u32, Id), u64>,
@@ -89,17 +87,6 @@ struct Start {
 struct Again {
     session: Id,
     line: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Told {
-    /// Status and attention.
-    state: u64,
-    permission: u64,
-    line: u64,
-    /// Whether it came as `session/statusChanged`.
-    pushed: bool,
-    idle: bool,
 }
 
 #[derive(Default)]
@@ -157,11 +144,6 @@ impl Monitor for Sessions {
         let Some(session) = answer.session.filter(|_| method != "session/read") else { return };
         self.closed.remove(&(conn, session));
         self.loaded.insert((conn, session));
-        if let Some(row) = result.get("session") {
-            let (state, permission) = state_of(row);
-            let idle = row.get("status").is_some_and(|it| it.is("idle"));
-            self.told.insert((conn, session), Told { state, permission, line: answer.at.line, pushed: false, idle });
-        }
         let may_lack = out.core().connection(conn).may_lack("session/started");
         if is_birth {
             self.births.entry((conn, session)).or_default().answered += 1;
@@ -178,18 +160,12 @@ impl Monitor for Sessions {
         let key = (event.at.conn, session);
         match event.method {
             "session/started" => self.announced(event, session, out),
-            "session/statusChanged" => self.status(event, session, out),
+            "session/statusChanged" => status(event, out),
             "session/leaveCompleted" => self.left(event, out),
             "session/closed" => self.end(event, session, out),
             "session/viewHealthChanged" => out.exercised(SESS_17),
             "session/listChanged" => self.row(event, session, out),
             "session/approvalModeChanged" => self.mode(event, session, out),
-            "turn/started" => {
-                // From here on, the state that an answer gave has to flip.
-                if let Some(told) = self.told.get_mut(&key) {
-                    told.pushed |= told.idle;
-                }
-            }
             _ => {}
         }
         if event.class.is_view() {
@@ -203,7 +179,6 @@ impl Monitor for Sessions {
             self.ends.remove(&conn);
             self.in_flight.remove(&conn);
             self.births.retain(|(owner, _), _| *owner != conn);
-            self.told.retain(|(owner, _), _| *owner != conn);
             self.closed.retain(|(owner, _), _| *owner != conn);
             self.loaded.retain(|(owner, _)| *owner != conn);
             self.rows.retain(|(owner, _), _| *owner != conn);
@@ -234,10 +209,6 @@ impl Monitor for Sessions {
                 .actual(format!("{open} without"))
                 .done();
         }
-    }
-
-    fn closed(&mut self, conn: u32, session: Id) {
-        self.told.remove(&(conn, session));
     }
 }
 
@@ -340,22 +311,6 @@ impl Sessions {
                 .actual("one without a birth")
                 .contradicts(line)
                 .done();
-        }
-    }
-
-    /// SESS-9: a state that is pushed is another one.
-    fn status(&mut self, event: &Event<'_>, session: Id, out: &mut Out<'_>) {
-        let Some(params) = event.params else { return };
-        let key = (event.at.conn, session);
-        let (state, permission) = state_of(params);
-        if params.get("attention").is_some_and(|it| it.items().next().is_none()) {
-            out.exercised(SESS_9);
-            out.violated(SESS_9, event, "/attention").expected("no member without a flag").actual("[]").done();
-        }
-        let now = Told { state, permission, line: event.at.line, pushed: true, idle: false };
-        // Whether it is another than before is not said: a push may be lost behind a gap or a slow reader.
-        if self.told.insert(key, now).is_some_and(|it| it.pushed) {
-            out.exercised(SESS_9);
         }
     }
 
@@ -476,12 +431,13 @@ impl Sessions {
     }
 }
 
-/// Status with attention, and permission state.
-fn state_of(of: Value<'_>) -> (u64, u64) {
-    let flags = of.get("attention").into_iter().flat_map(|it| it.items());
-    let attention = flags.fold(0_u64, |sum, flag| sum.wrapping_add(flag.hash()));
-    let status = of.get("status").map_or(0, |it| it.hash());
-    (status ^ attention.rotate_left(7), of.get("permissionState").map_or(0, |it| it.hash()))
+/// SESS-9: attention is a list of flags, or left out. Whether a status is another than the one before is left open: behind a
+/// slow reader or a gap, a push may be lost.
+fn status(event: &Event<'_>, out: &mut Out<'_>) {
+    out.exercised(SESS_9);
+    if event.param("attention").is_some_and(|it| it.items().next().is_none()) {
+        out.violated(SESS_9, event, "/attention").expected("no member without a flag").actual("[]").done();
+    }
 }
 
 /// SESS-8: what a session object says of itself.
