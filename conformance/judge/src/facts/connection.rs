@@ -118,12 +118,10 @@ impl Connection {
     /// Takes the answer to `initialize` in.
     pub(crate) fn answered(&mut self, answer: &Answer<'_>) {
         let Some(result) = answer.result() else { return };
-        if self.granted_at.is_some() {
-            return;
-        }
         let text = |value: Option<Value<'_>>| value.and_then(|it| it.text()).unwrap_or_default().into_owned();
         let bool = |value: Option<Value<'_>>| value.and_then(|it| it.bool());
-        self.granted_at = Some(answer.at.line);
+        // What has shaken hands would refuse to do so again: this is another process, with grants of its own.
+        self.granted_at.get_or_insert(answer.at.line);
         let durability = result.get("sessionDurability").map_or_else(|| "durable".to_owned(), |it| text(Some(it)));
         self.granted = Some(Grants {
             experimental: bool(result.get("experimentalApi")) == Some(true),
