@@ -248,7 +248,12 @@ impl Approvals {
             _ => {
                 approval.ended.get_or_insert((seen, sighting.status == "cancelled"));
                 let Some(resolved) = &approval.resolved else { return };
-                end_fits(sighting, resolved, self.stops.since(resolved.line) || resolved.stopped, out);
+                // A host that ended before the call did cancels it when it loads the session again, and a page does not tell
+                // when that was.
+                let host = out.core().connection(sighting.at.conn).host;
+                let may_be_reloaded = sighting.live().is_none() || host != resolved.host;
+                let stopped = self.stops.since(resolved.line) || resolved.stopped;
+                end_fits(sighting, resolved, stopped || may_be_reloaded && sighting.status == "cancelled", out);
             }
         }
     }

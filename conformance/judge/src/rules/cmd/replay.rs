@@ -222,6 +222,11 @@ impl Commands {
         if again.later_process {
             self.after_restart(command, again, line, answer, out);
         }
+        // Work that has no turn, such as a compaction, may have been cut off as well (CMD-12).
+        let is_abandoned = answer.data("reason").is_some_and(|it| it.is("abandoned"));
+        if again.later_process && is_abandoned && command.turn.is_none() {
+            return;
+        }
         // A turn that a dead host left, or one that nobody saw end: either answer may be right.
         let is_cut = again.later_process
             && command.turn.is_some()

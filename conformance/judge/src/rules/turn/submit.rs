@@ -219,6 +219,9 @@ impl Turns {
         if let Some((what, codes)) = fault_of_input(answer) {
             return refused_with(answer, TURN_2, what, codes, out);
         }
+        if answer.request.command.is_some_and(|it| self.submitted.get(&it) != Some(&answer.request.line)) {
+            return; // sent once more: its first answer (CMD-6)
+        }
         let (conn, line) = (answer.at.conn, answer.at.line);
         let epoch = out.core().epoch(conn, Some(session));
         let Some(expected) = answer.param("expectedTurnId").and_then(|it| it.id()) else { return };

@@ -164,6 +164,12 @@ impl Prompts {
                 let Some(prompt) = known else { return };
                 prompt.ended.get_or_insert(seen);
                 if let Some(settled) = &prompt.settled {
+                    // A host that ended before the call did cancels it when it loads the session again.
+                    let is_reloaded =
+                        sighting.live().is_none() || out.core().connection(sighting.at.conn).host != settled.host;
+                    if is_reloaded && sighting.status == "cancelled" {
+                        return;
+                    }
                     end_fits(sighting, settled, out);
                 }
             }
