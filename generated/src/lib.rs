@@ -115,13 +115,15 @@
 //!
 //! | | ours / plain | ratio |
 //! |---|---|---|
-//! | `cargo check` | 4.2 s / 11.8 s | 0.36 |
-//! | debug build | 4.7 s / 13.3 s | 0.35 |
-//! | library file | 11.6 MB / 21.5 MB | 0.54 |
-//! | decode `Item`, 104 members | 7.2 µs / 7.6 µs | 0.95 |
-//! | encode `Item`, 104 members | 2.9 µs / 2.6 µs | 1.10 |
-//! | decode `Item`, 7 members | 0.72 µs / 0.54 µs | 1.34 |
-//! | encode `Item`, 7 members | 0.16 µs / 0.16 µs | 1.02 |
+//! | `cargo check` | 3.19 s / 8.33 s | 0.38 |
+//! | debug build | 3.73 s / 9.90 s | 0.38 |
+//! | library file | 11.59 MB / 21.52 MB | 0.54 |
+//! | decode `Item`, 104 members | 7.30 µs / 7.69 µs | 0.95 |
+//! | encode `Item`, 104 members | 2.96 µs / 2.64 µs | 1.12 |
+//! | decode `Item`, 7 members | 0.74 µs / 0.53 µs | 1.41 |
+//! | encode `Item`, 7 members | 0.17 µs / 0.17 µs | 1.01 |
+//! | decode `Item`, 7 members and 5 unknown | 1.31 µs / 0.62 µs | 2.11 |
+//! | encode `Item`, 7 members and 5 unknown | 0.26 µs / 0.18 µs | 1.44 |
 //!
 //! # Features
 //!
