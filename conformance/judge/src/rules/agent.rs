@@ -1,8 +1,8 @@
 //! Subagents (AGENT): what the verbs are answered with, and what shows of a child at its parent.
 
 use crate::facts::{Answer, BySession, Event, Id, ItemPath, Map, Sighting};
-use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
-use crate::rules::out::Out;
+use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
+use crate::rules::out::{Out, wrong};
 
 family! {
     AGENT_1 = "AGENT-1",
@@ -279,20 +279,4 @@ fn too_early(answer: &Answer<'_>, line: u64, out: &mut Out<'_>) {
 fn shown(answer: &Answer<'_>) -> String {
     let reason = answer.data("reason").map_or_else(String::new, |it| format!(" {}", it.shown()));
     answer.code().map_or_else(|| "a result".to_owned(), |code| format!("{code}{reason}"))
-}
-
-fn wrong(
-    rule: Watched,
-    answer: &Answer<'_>,
-    below: &str,
-    (expected, actual): (&str, String),
-    line: Option<u64>,
-    out: &mut Out<'_>,
-) {
-    let mut violation =
-        out.violated(rule, answer, below).expected(expected).actual(actual).contradicts(answer.request.line);
-    if let Some(line) = line {
-        violation = violation.contradicts(line);
-    }
-    violation.done();
 }

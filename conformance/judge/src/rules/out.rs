@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "families that are still to come ask for it")]
 
-use crate::facts::{Core, Id, Known, Placed};
+use crate::facts::{Answer, Core, Id, Known, Placed};
 use crate::report::Finding;
 use crate::rules::monitor::Watched;
 use crate::rules::table::{Binds, Row, Table, Version};
@@ -214,4 +214,21 @@ pub(crate) fn place_of(id: &str) -> Option<usize> {
 /// Names a rule of the table by its place.
 pub(crate) fn rule_at(place: usize) -> Rule {
     Table::msp().rows()[place].rule()
+}
+
+/// An answer that breaks a rule: it contradicts its request, and an earlier line where one is given.
+pub(crate) fn wrong(
+    rule: Watched,
+    answer: &Answer<'_>,
+    below: &str,
+    (expected, actual): (&str, String),
+    line: Option<u64>,
+    out: &mut Out<'_>,
+) {
+    let mut violation =
+        out.violated(rule, answer, below).expected(expected).actual(actual).contradicts(answer.request.line);
+    if let Some(line) = line {
+        violation = violation.contradicts(line);
+    }
+    violation.done();
 }

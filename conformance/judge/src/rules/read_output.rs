@@ -2,7 +2,7 @@
 
 use crate::facts::{Answer, BySession, Id, Map, Request, Sighting, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
-use crate::rules::out::Out;
+use crate::rules::out::{Out, wrong};
 
 family! { OUT_1 = "OUT-1", OUT_2 = "OUT-2", OUT_3 = "OUT-3", OUT_4 = "OUT-4", OUT_5 = "OUT-5", OUT_6 = "OUT-6" }
 
@@ -276,20 +276,4 @@ fn refused(answer: &Answer<'_>, code: i64, (shown, known): (Option<Shown>, Optio
         }
         _ => {}
     }
-}
-
-fn wrong(
-    rule: crate::rules::monitor::Watched,
-    answer: &Answer<'_>,
-    below: &str,
-    (expected, actual): (&str, String),
-    line: Option<u64>,
-    out: &mut Out<'_>,
-) {
-    let mut violation =
-        out.violated(rule, answer, below).expected(expected).actual(actual).contradicts(answer.request.line);
-    if let Some(line) = line {
-        violation = violation.contradicts(line);
-    }
-    violation.done();
 }

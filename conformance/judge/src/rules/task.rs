@@ -2,7 +2,7 @@
 
 use crate::facts::{Answer, BySession, Event, Id, ItemPath, Map, Request, Set, Sighting, Value};
 use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
-use crate::rules::out::Out;
+use crate::rules::out::{Out, wrong};
 
 family! { TASK_1 = "TASK-1", TASK_2 = "TASK-2", TASK_3 = "TASK-3", TASK_4 = "TASK-4", TASK_5 = "TASK-5", TASK_6 = "TASK-6" }
 
@@ -239,20 +239,4 @@ impl Tasks {
 
 fn shown(answer: &Answer<'_>) -> String {
     answer.code().map_or_else(|| "a result".to_owned(), |code| code.to_string())
-}
-
-fn wrong(
-    rule: Watched,
-    answer: &Answer<'_>,
-    below: &str,
-    (expected, actual): (&str, String),
-    line: Option<u64>,
-    out: &mut Out<'_>,
-) {
-    let mut violation =
-        out.violated(rule, answer, below).expected(expected).actual(actual).contradicts(answer.request.line);
-    if let Some(line) = line {
-        violation = violation.contradicts(line);
-    }
-    violation.done();
 }

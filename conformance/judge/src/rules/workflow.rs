@@ -1,8 +1,8 @@
 //! Workflows and their children (WF).
 
 use crate::facts::{Answer, BySession, Id, ItemPath, Map, Set, Sighting, Value};
-use crate::rules::monitor::{Family, Methods, Monitor, Watched, Watches, family};
-use crate::rules::out::Out;
+use crate::rules::monitor::{Family, Methods, Monitor, Watches, family};
+use crate::rules::out::{Out, wrong};
 
 family! { WF_1 = "WF-1", WF_2 = "WF-2", WF_3 = "WF-3", WF_4 = "WF-4", WF_5 = "WF-5" }
 
@@ -249,20 +249,4 @@ fn control(run: &mut Run, answer: &Answer<'_>, out: &mut Out<'_>) {
 fn shown(answer: &Answer<'_>) -> String {
     let reason = answer.data("reason").map_or_else(String::new, |it: Value<'_>| format!(" {}", it.shown()));
     answer.code().map_or_else(|| "a result".to_owned(), |code| format!("{code}{reason}"))
-}
-
-fn wrong(
-    rule: Watched,
-    answer: &Answer<'_>,
-    below: &str,
-    (expected, actual): (&str, String),
-    line: Option<u64>,
-    out: &mut Out<'_>,
-) {
-    let mut violation =
-        out.violated(rule, answer, below).expected(expected).actual(actual).contradicts(answer.request.line);
-    if let Some(line) = line {
-        violation = violation.contradicts(line);
-    }
-    violation.done();
 }
